@@ -1,0 +1,2 @@
+//! wiremend.
+fn main() {}
