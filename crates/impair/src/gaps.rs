@@ -1,0 +1,97 @@
+//! Independent errors, drawn as the gaps between them.
+
+use rand_core::Rng;
+
+/// The distance to the next error among independent trials (bits or frames) that fail with one probability.
+///
+/// The gap is geometric, and geometric gaps have no memory: what follows an error, or the end of a frame that had
+/// one, may be drawn afresh.
+#[derive(Clone, Debug)]
+pub(crate) struct Gaps {
+    /// Clean trials before the next error.
+    left: u64,
+    /// ln(1 − p): 0 if errors never come, −∞ if always.
+    ln_clean: f64,
+}
+
+impl Gaps {
+    pub(crate) fn new(probability: f64, rng: &mut impl Rng) -> Self {
+        debug_assert!((0.0..=1.0).contains(&probability));
+        let ln_clean = libm::log1p(-probability);
+        Self { left: draw(ln_clean, rng), ln_clean }
+    }
+
+    /// Whether at least one of the next `trials` fails.
+    #[inline]
+    pub(crate) fn hit(&mut self, trials: u64, rng: &mut impl Rng) -> bool {
+        if self.left >= trials {
+            self.left -= trials;
+            return false;
+        }
+        self.redraw(rng)
+    }
+
+    #[cold]
+    fn redraw(&mut self, rng: &mut impl Rng) -> bool {
+        self.left = draw(self.ln_clean, rng);
+        // Without errors the gap is a large number, not an endless one: should it ever be used up, it starts anew.
+        self.ln_clean != 0.0
+    }
+}
+
+/// Clean trials before the first error, each clean with probability e^`ln_clean`: ⌊ln u / `ln_clean`⌋ is at least n
+/// exactly if u ≤ (1 − p)ⁿ.
+pub(crate) fn draw(ln_clean: f64, rng: &mut impl Rng) -> u64 {
+    if ln_clean == 0.0 {
+        return u64::MAX;
+    }
+    // The conversion saturates: gaps beyond 2⁶⁴ (p < 10⁻¹⁸) are outlived by no run.
+    (libm::log(uniform(rng)) / ln_clean) as u64
+}
+
+/// A number in (0, 1], a multiple of 2⁻⁵³.
+pub(crate) fn uniform(rng: &mut impl Rng) -> f64 {
+    const STEP: f64 = 1.0 / (1_u64 << 53) as f64;
+    ((rng.next_u64() >> 11) + 1) as f64 * STEP
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_core::SeedableRng;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    /// More frames than any run has: the gap of rate zero is used up, and still nothing is hit.
+    #[test]
+    fn no_error_comes_when_the_longest_gap_ends() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+        let mut gaps = Gaps::new(0.0, &mut rng);
+        for trials in [u64::MAX, u64::MAX, 1, u64::MAX] {
+            assert!(!gaps.hit(trials, &mut rng));
+        }
+    }
+
+    #[test]
+    fn the_ends_of_the_generator_stay_inside_the_unit_interval() {
+        struct Constant(u64);
+        impl rand_core::TryRng for Constant {
+            type Error = std::convert::Infallible;
+            fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+                Ok(self.0 as u32)
+            }
+            fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+                Ok(self.0)
+            }
+            fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
+                dst.fill(self.0 as u8);
+                Ok(())
+            }
+        }
+        assert_eq!(uniform(&mut Constant(0)).to_bits(), 2_f64.powi(-53).to_bits());
+        assert_eq!(uniform(&mut Constant(u64::MAX)).to_bits(), 1_f64.to_bits());
+        // The best draw of all is an error at once, whatever the rate.
+        assert_eq!(draw(libm::log1p(-1e-300), &mut Constant(u64::MAX)), 0);
+        assert_eq!(draw(libm::log1p(-1.0), &mut Constant(0)), 0);
+        assert_eq!(draw(libm::log1p(-1e-300), &mut Constant(0)), u64::MAX);
+    }
+}

@@ -1,0 +1,107 @@
+//! Losses written down one by one, for tests and for pictures of what a single loss does.
+
+use wiremend_units::Psn;
+
+use crate::{BadImpairment, FrameFacts, FrameKind};
+
+/// A list of rules. A frame is hit if one of them hits it; each counts its own matches.
+#[derive(Clone, Debug)]
+pub struct Script {
+    rules: Vec<Progress>,
+}
+
+/// Hits some of the frames that match, by their order on this lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// Which frames are counted.
+    pub matching: Match,
+    /// The first one that is hit, from 1.
+    pub nth: u64,
+    /// How many in a row are hit; `u64::MAX` for all that follow.
+    pub count: u64,
+}
+
+/// What a frame must look like; what is `None` does not matter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Match {
+    /// What it does in the protocol.
+    pub kind: Option<FrameKind>,
+    /// Its sequence number.
+    pub psn: Option<Psn>,
+    /// How often its sender had sent it before, wherever that went.
+    pub copy: Option<u8>,
+}
+
+#[derive(Clone, Debug)]
+struct Progress {
+    rule: Rule,
+    seen: u64,
+}
+
+impl Rule {
+    /// The n-th frame of all, from 1.
+    pub fn nth_frame(n: u64) -> Self {
+        Self { matching: Match::default(), nth: n, count: 1 }
+    }
+
+    /// The n-th transmission of a sequence number on this lane, from 1.
+    pub fn nth_of_psn(n: u64, psn: Psn) -> Self {
+        Self { matching: Match { psn: Some(psn), ..Match::default() }, nth: n, count: 1 }
+    }
+
+    /// The n-th frame of a kind on this lane, from 1.
+    pub fn nth_of_kind(n: u64, kind: FrameKind) -> Self {
+        Self { matching: Match { kind: Some(kind), ..Match::default() }, nth: n, count: 1 }
+    }
+
+    /// The same, only for frames of this kind.
+    pub fn of_kind(mut self, kind: FrameKind) -> Self {
+        self.matching.kind = Some(kind);
+        self
+    }
+
+    /// The same, but hits this many matches in a row.
+    pub fn times(mut self, count: u64) -> Self {
+        self.count = count;
+        self
+    }
+}
+
+impl Script {
+    /// A script of these rules.
+    pub fn new(rules: &[Rule]) -> Result<Self, BadImpairment> {
+        match rules.iter().position(|rule| rule.nth == 0 || rule.count == 0) {
+            Some(index) => Err(BadImpairment::Rule { number: index + 1 }),
+            None => Ok(Self { rules: rules.iter().map(|&rule| Progress { rule, seen: 0 }).collect() }),
+        }
+    }
+
+    /// Whether a rule names this frame.
+    pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
+        // No short cut: every rule must see, and count, every frame.
+        self.rules.iter_mut().fold(false, |hit, rule| rule.hits(frame) | hit)
+    }
+
+    /// Hits that the rules still wait for: a script that is not used up when a run ends may be mistaken.
+    pub fn unused(&self) -> impl Iterator<Item = Rule> {
+        self.rules.iter().filter(|progress| progress.seen < progress.rule.nth).map(|progress| progress.rule)
+    }
+}
+
+impl Progress {
+    fn hits(&mut self, frame: &FrameFacts) -> bool {
+        if !self.rule.matching.accepts(frame) {
+            return false;
+        }
+        self.seen += 1;
+        self.seen >= self.rule.nth && self.seen - self.rule.nth < self.rule.count
+    }
+}
+
+impl Match {
+    fn accepts(&self, frame: &FrameFacts) -> bool {
+        self.kind.is_none_or(|kind| kind == frame.kind)
+            && self.psn.is_none_or(|psn| frame.psn == Some(psn))
+            && self.copy.is_none_or(|copy| copy == frame.copy)
+    }
+}
