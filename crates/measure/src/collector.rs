@@ -1,0 +1,219 @@
+//! From a stream of rows to a summary.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Dropped, FlowRow, Histogram, Outcome, Quantiles, RowDigest, Share, TimeoutCounts, VariantSummary,
+};
+
+/// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
+/// number of flows. Collectors of several threads or seeds [merge](Self::merge) in any order.
+#[derive(Clone, Debug, Default)]
+pub struct Collector {
+    by_outcome: [u64; Outcome::ALL.len()],
+    fct_ps: Histogram,
+    slowdown_milli: Histogram,
+    finished_bytes: u128,
+    flows_with_timeout: u64,
+    retransmitted_packets: u64,
+    retransmitted_bytes: u64,
+    digest: RowDigest,
+}
+
+/// What a run counted beside its flows. Every field is a sum over the run; runs of several seeds are added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Timers that fired.
+    pub timeouts: TimeoutCounts,
+    /// Packets that hosts sent.
+    pub packets_sent: u64,
+    /// Packets times links crossed.
+    pub packet_hops: u64,
+    /// Events handled.
+    pub events: u64,
+    /// Frame bytes that only protection sent.
+    pub extra_bytes: u64,
+    /// Frames that links corrupted.
+    pub corrupted_frames: u64,
+    /// Frames that nodes dropped.
+    pub dropped_frames: Dropped,
+    /// Simulated time.
+    pub simulated_ps: u64,
+}
+
+/// Points of the distribution in a summary: enough for a smooth curve, little enough to read.
+const CDF_POINTS: usize = 200;
+
+impl Collector {
+    /// A collector that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes one row. Only finished flows enter the distributions of completion time and slowdown.
+    pub fn add(&mut self, row: &FlowRow) {
+        self.by_outcome[row.outcome as usize] += 1;
+        self.flows_with_timeout += u64::from(row.timeouts > 0);
+        self.retransmitted_packets += u64::from(row.retransmitted_packets);
+        self.retransmitted_bytes += row.retransmitted_bytes;
+        self.digest.add_row(row);
+        if row.outcome.is_finished() {
+            self.finished_bytes += u128::from(row.bytes);
+            self.fct_ps.record(row.fct().as_ps());
+            self.slowdown_milli.record(row.slowdown_milli());
+        }
+    }
+
+    /// Takes a counter of one entity into the digest; see [`RowDigest::add_counter`].
+    pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
+        self.digest.add_counter(name, entity, value);
+    }
+
+    /// Takes all that another collector has taken.
+    pub fn merge(&mut self, other: &Self) {
+        for (mine, theirs) in self.by_outcome.iter_mut().zip(other.by_outcome) {
+            *mine += theirs;
+        }
+        self.fct_ps.merge(&other.fct_ps);
+        self.slowdown_milli.merge(&other.slowdown_milli);
+        self.finished_bytes += other.finished_bytes;
+        self.flows_with_timeout += other.flows_with_timeout;
+        self.retransmitted_packets += other.retransmitted_packets;
+        self.retransmitted_bytes += other.retransmitted_bytes;
+        self.digest.merge(&other.digest);
+    }
+
+    /// Flows taken so far.
+    pub fn flows(&self) -> u64 {
+        self.by_outcome.iter().sum()
+    }
+
+    /// Flows taken so far that ended in this way.
+    pub const fn ended(&self, outcome: Outcome) -> u64 {
+        self.by_outcome[outcome as usize]
+    }
+
+    /// Completion times of finished flows in picoseconds.
+    pub const fn fct_ps(&self) -> &Histogram {
+        &self.fct_ps
+    }
+
+    /// The digest so far.
+    pub const fn digest(&self) -> RowDigest {
+        self.digest
+    }
+
+    /// What all this amounts to.
+    pub fn summary(&self, name: &str, counters: &Counters) -> VariantSummary {
+        let failed = Outcome::ALL.into_iter().filter(|outcome| !outcome.is_finished());
+        let failed: BTreeMap<_, _> = failed
+            .map(|outcome| (outcome.key(), self.ended(outcome)))
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        VariantSummary {
+            name: name.to_owned(),
+            flows: self.flows(),
+            finished: self.ended(Outcome::Finished),
+            failed,
+            fct_ns: Quantiles::of(&self.fct_ps, 1e3),
+            slowdown: Quantiles::of(&self.slowdown_milli, 1e3),
+            timeouts: counters.timeouts,
+            flows_with_timeout: Share::new(self.flows_with_timeout, self.flows()),
+            packets_sent: counters.packets_sent,
+            packet_hops: counters.packet_hops,
+            events: counters.events,
+            retransmitted_packets: self.retransmitted_packets,
+            retransmitted_bytes: self.retransmitted_bytes,
+            extra_bytes: counters.extra_bytes,
+            corrupted_frames: counters.corrupted_frames,
+            dropped_frames: counters.dropped_frames,
+            goodput_bps: goodput_bps(self.finished_bytes, counters.simulated_ps),
+            simulated_ns: counters.simulated_ps / 1_000,
+            digest: self.digest.to_string(),
+            fct_cdf: self.fct_ps.cdf_points(CDF_POINTS),
+        }
+    }
+}
+
+impl std::ops::AddAssign for Counters {
+    fn add_assign(&mut self, other: Self) {
+        self.timeouts += other.timeouts;
+        self.packets_sent += other.packets_sent;
+        self.packet_hops += other.packet_hops;
+        self.events += other.events;
+        self.extra_bytes += other.extra_bytes;
+        self.corrupted_frames += other.corrupted_frames;
+        self.dropped_frames.buffer += other.dropped_frames.buffer;
+        self.dropped_frames.ttl += other.dropped_frames.ttl;
+        self.dropped_frames.no_route += other.dropped_frames.no_route;
+        self.dropped_frames.late += other.dropped_frames.late;
+        self.simulated_ps += other.simulated_ps;
+    }
+}
+
+/// Bit/s, rounded down; 0 where no time passed.
+fn goodput_bps(bytes: u128, ps: u64) -> u64 {
+    let bits_ps = bytes.saturating_mul(8 * 1_000_000_000_000);
+    bits_ps.checked_div(u128::from(ps)).map_or(0, |bps| u64::try_from(bps).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TimeoutCause;
+    use crate::flow::tests::row;
+
+    fn counters() -> Counters {
+        let mut timeouts = TimeoutCounts::default();
+        timeouts.add(TimeoutCause::TailAck);
+        Counters {
+            timeouts,
+            packets_sent: 40,
+            packet_hops: 80,
+            simulated_ps: 1_000_000_000,
+            ..Counters::default()
+        }
+    }
+
+    #[test]
+    fn failed_flows_are_counted_but_not_timed() {
+        let mut collector = Collector::new();
+        collector.add(&row(0, 4_000_000));
+        collector.add(&FlowRow { outcome: Outcome::RetryExceeded, timeouts: 8, ..row(1, 600_000_000_000) });
+        let summary = collector.summary("plain", &counters());
+        assert_eq!((summary.flows, summary.finished), (2, 1));
+        assert_eq!(summary.failed, BTreeMap::from([("retry_exceeded", 1)]));
+        let fct = summary.fct_ns.unwrap();
+        assert_eq!([fct.max, fct.mean, summary.slowdown.unwrap().p99], [4_000.0, 4_000.0, 2.0]);
+        assert_eq!(summary.flows_with_timeout.count, 1);
+        assert_eq!(summary.goodput_bps, 4096 * 8 * 1_000);
+        assert_eq!(summary.simulated_ns, 1_000_000);
+    }
+
+    #[test]
+    fn no_flow_means_no_numbers() {
+        let summary = Collector::new().summary("idle", &Counters::default());
+        assert_eq!((summary.fct_ns, summary.slowdown, summary.goodput_bps), (None, None, 0));
+        assert!(summary.fct_cdf.is_empty());
+    }
+
+    #[test]
+    fn merged_seeds_equal_one_long_run() {
+        let rows: Vec<_> = (0..100).map(|flow| row(flow, 1_000_000 + flow * flow * 10_000)).collect();
+        let mut whole = Collector::new();
+        for row in &rows {
+            whole.add(row);
+        }
+        let mut parts = [Collector::new(), Collector::new()];
+        for (i, row) in rows.iter().enumerate() {
+            parts[i % 2].add(row);
+        }
+        let [mut odd, even] = parts;
+        odd.merge(&even);
+        let mut both = counters();
+        both += counters();
+        let (merged, whole) = (odd.summary("v", &both), whole.summary("v", &both));
+        assert_eq!(merged, whole);
+        assert_eq!((merged.packets_sent, merged.simulated_ns), (80, 2_000_000));
+    }
+}

@@ -1,0 +1,177 @@
+//! A fingerprint of what a run did, whatever the order it did it in.
+
+use std::fmt;
+
+use wiremend_units::mix;
+
+use crate::FlowRow;
+
+/// The sum of a 128-bit hash of every row and every counter, modulo 2¹²⁸.
+///
+/// Addition commutes, so threads add what they have in any order and [merge](Self::merge) in any order; unlike with
+/// exclusive or, two equal items do not cancel. An item is a list of 64-bit words w₁…wₙ behind a word that says what
+/// kind of item it is. Its hash runs two halves through the finaliser of `SplitMix64`, each fed with the other:
+///
+/// ```text
+/// a ← mix(a ⊕ w)        a₀ = kind
+/// b ← mix(b + w ⊕ a⋘32) b₀ = mix(kind)
+/// ```
+///
+/// and is a·2⁶⁴ + b at the end. It guards against bugs, not against forgers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct RowDigest(u128);
+
+const ROW: u64 = 1;
+const COUNTER: u64 = 2;
+
+impl RowDigest {
+    /// The digest of nothing.
+    pub const fn new() -> Self {
+        Self(0)
+    }
+
+    /// Adds a flow's row: every field of it.
+    pub fn add_row(&mut self, row: &FlowRow) {
+        let mut item = Item::new(ROW);
+        item.word(row.flow);
+        item.word(u64::from(row.src) << 32 | u64::from(row.dst));
+        item.word(row.bytes);
+        item.word(row.start_ps);
+        item.word(row.end_ps);
+        item.word(u64::from(row.delivered_ps.is_some()));
+        item.word(row.delivered_ps.unwrap_or(0));
+        item.word(row.ideal_ps);
+        item.word(row.outcome as u64);
+        item.word(u64::from(row.timeouts) << 32 | u64::from(row.naks));
+        item.word(u64::from(row.retransmitted_packets));
+        item.word(row.retransmitted_bytes);
+        self.0 = self.0.wrapping_add(item.hash());
+    }
+
+    /// Adds one counter of one entity: `("lane.tx_bytes", 17, 123_456)`. Add each counter once, zeros too.
+    pub fn add_counter(&mut self, name: &str, entity: u64, value: u64) {
+        let mut item = Item::new(COUNTER);
+        item.word(name.len() as u64);
+        for chunk in name.as_bytes().chunks(8) {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            item.word(u64::from_le_bytes(word));
+        }
+        item.word(entity);
+        item.word(value);
+        self.0 = self.0.wrapping_add(item.hash());
+    }
+
+    /// Adds all that another digest has seen.
+    pub fn merge(&mut self, other: &Self) {
+        self.0 = self.0.wrapping_add(other.0);
+    }
+
+    /// The sum.
+    pub const fn value(self) -> u128 {
+        self.0
+    }
+}
+
+/// 32 hexadecimal digits.
+impl fmt::Display for RowDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", self.0)
+    }
+}
+
+/// The hash of one item while its words are fed in.
+struct Item {
+    a: u64,
+    b: u64,
+}
+
+impl Item {
+    const fn new(kind: u64) -> Self {
+        Self { a: kind, b: mix(kind) }
+    }
+
+    const fn word(&mut self, word: u64) {
+        self.a = mix(self.a ^ word);
+        self.b = mix(self.b.wrapping_add(word) ^ self.a.rotate_left(32));
+    }
+
+    const fn hash(&self) -> u128 {
+        (self.a as u128) << 64 | self.b as u128
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::flow::tests::row;
+
+    fn digest(rows: impl IntoIterator<Item = FlowRow>) -> RowDigest {
+        let mut digest = RowDigest::new();
+        rows.into_iter().for_each(|row| digest.add_row(&row));
+        digest
+    }
+
+    proptest! {
+        #[test]
+        fn order_and_partition_do_not_matter(
+            mut rows in prop::collection::vec((any::<u64>(), 0..u64::MAX / 2), 0..40), cut in 0_usize..40,
+        ) {
+            let forward = digest(rows.iter().map(|&(flow, fct)| row(flow, fct)));
+            rows.reverse();
+            let cut = cut.min(rows.len());
+            let mut parts = digest(rows[cut..].iter().map(|&(flow, fct)| row(flow, fct)));
+            parts.merge(&digest(rows[..cut].iter().map(|&(flow, fct)| row(flow, fct))));
+            prop_assert_eq!(forward, parts);
+        }
+    }
+
+    #[test]
+    fn every_field_of_a_row_counts() {
+        let base = row(5, 77);
+        let changed = [
+            FlowRow { flow: 6, ..base },
+            FlowRow { src: 4, ..base },
+            FlowRow { dst: 8, ..base },
+            FlowRow { bytes: 1, ..base },
+            FlowRow { start_ps: 1, ..base },
+            FlowRow { end_ps: 1, ..base },
+            FlowRow { delivered_ps: None, ..base },
+            FlowRow { delivered_ps: Some(0), ..base },
+            FlowRow { ideal_ps: 1, ..base },
+            FlowRow { outcome: crate::Outcome::Stalled, ..base },
+            FlowRow { timeouts: 1, ..base },
+            FlowRow { naks: 1, ..base },
+            FlowRow { retransmitted_packets: 1, ..base },
+            FlowRow { retransmitted_bytes: 1, ..base },
+        ];
+        let mut seen = std::collections::BTreeSet::from([digest([base]).value()]);
+        for row in changed {
+            assert!(seen.insert(digest([row]).value()), "{row:?}");
+        }
+    }
+
+    #[test]
+    fn equal_items_do_not_cancel_and_counters_are_named() {
+        assert_ne!(digest([row(1, 1), row(1, 1)]), RowDigest::new());
+        let one = |name, entity, value| {
+            let mut digest = RowDigest::new();
+            digest.add_counter(name, entity, value);
+            digest
+        };
+        assert_ne!(one("tx", 0, 1), one("tx", 1, 0));
+        assert_ne!(one("tx", 0, 0), one("tx\0", 0, 0));
+        assert_ne!(one("a name of many words", 0, 0), one("a name of many wordz", 0, 0));
+    }
+
+    /// Results of different versions are compared by this text: it must not change silently.
+    #[test]
+    fn the_text_is_fixed() {
+        let mut digest = digest([row(1, 2), row(2, 3)]);
+        digest.add_counter("lane.tx_bytes", 4, 1_106);
+        assert_eq!(digest.to_string(), "8e29ce37574c3cd7b69a3015485299c0");
+        assert_eq!(RowDigest::new().to_string(), "0".repeat(32));
+    }
+}

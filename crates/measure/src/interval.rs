@@ -1,0 +1,163 @@
+//! What chance leaves open: confidence intervals.
+//!
+//! Which one to use: [`wilson`] for a proportion in a table (short, and near its level on average),
+//! [`clopper_pearson`] where the level must be kept for certain, [`poisson`] for a count of rare events whose number
+//! of trials is not known or does not matter, [`mean`] for one figure per seed.
+//!
+//! `level` is the probability that the interval covers the truth: 0.95.
+
+use libm::sqrt;
+
+use crate::special::{beta_quantile, chi_square_quantile, normal_quantile, student_quantile};
+
+/// From `low` to `high`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Interval {
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether `value` lies inside, ends included.
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+/// Wilson's score interval for the probability behind `successes` of `trials` (1927). Of no trials: everything.
+pub fn wilson(successes: u64, trials: u64, level: f64) -> Interval {
+    check(successes, trials, level);
+    if trials == 0 {
+        return Interval { low: 0.0, high: 1.0 };
+    }
+    let z = normal_quantile(0.5 + level / 2.0);
+    let (n, p) = (trials as f64, successes as f64 / trials as f64);
+    let centre = p + z * z / (2.0 * n);
+    let half = z * sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n));
+    let whole = 1.0 + z * z / n;
+    Interval {
+        low: if successes == 0 { 0.0 } else { (centre - half) / whole },
+        high: if successes == trials { 1.0 } else { (centre + half) / whole },
+    }
+}
+
+/// Clopper and Pearson's exact interval for the probability behind `successes` of `trials` (1934): it covers the truth
+/// at least as often as `level` says, and is longer for it.
+pub fn clopper_pearson(successes: u64, trials: u64, level: f64) -> Interval {
+    check(successes, trials, level);
+    let (k, n, tail) = (successes as f64, trials as f64, (1.0 - level) / 2.0);
+    Interval {
+        low: if successes == 0 { 0.0 } else { beta_quantile(tail, k, n - k + 1.0) },
+        high: if successes == trials { 1.0 } else { beta_quantile(1.0 - tail, k + 1.0, n - k) },
+    }
+}
+
+/// The exact interval for the mean of a Poisson variable of which `count` was seen (Garwood 1936).
+pub fn poisson(count: u64, level: f64) -> Interval {
+    check(0, 0, level);
+    let (k, tail) = (count as f64, (1.0 - level) / 2.0);
+    Interval {
+        low: if count == 0 { 0.0 } else { chi_square_quantile(tail, 2.0 * k) / 2.0 },
+        high: chi_square_quantile(1.0 - tail, 2.0 * k + 2.0) / 2.0,
+    }
+}
+
+/// The mean of independent samples and Student's interval around it: with few samples wider than the normal one, with
+/// many the same. `None` for less than two samples.
+pub fn mean(samples: &[f64], level: f64) -> Option<(f64, Interval)> {
+    check(0, 0, level);
+    if samples.len() < 2 {
+        return None;
+    }
+    let n = samples.len() as f64;
+    let mean = samples.iter().sum::<f64>() / n;
+    let variance = samples.iter().map(|sample| (sample - mean) * (sample - mean)).sum::<f64>() / (n - 1.0);
+    let half = student_quantile(0.5 + level / 2.0, n - 1.0) * sqrt(variance / n);
+    Some((mean, Interval { low: mean - half, high: mean + half }))
+}
+
+fn check(successes: u64, trials: u64, level: f64) {
+    assert!(successes <= trials, "there are no more successes than trials");
+    assert!(level > 0.0 && level < 1.0, "a level lies between 0 and 1");
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn assert_close(found: Interval, low: f64, high: f64) {
+        assert!(
+            (found.low - low).abs() < 6e-5 && (found.high - high).abs() < 6e-5,
+            "{found:?}, not {low}…{high}"
+        );
+    }
+
+    /// Published values: Newcombe 1998, table I, for 81 of 263 and 15 of 148.
+    #[test]
+    fn proportions_match_published_intervals() {
+        assert_close(wilson(81, 263, 0.95), 0.2553, 0.3662);
+        assert_close(wilson(15, 148, 0.95), 0.0624, 0.1605);
+        assert_close(clopper_pearson(81, 263, 0.95), 0.2527, 0.3676);
+        assert_close(clopper_pearson(15, 148, 0.95), 0.0578, 0.1617);
+        assert_close(clopper_pearson(0, 20, 0.95), 0.0, 0.1684);
+        assert_close(wilson(0, 20, 0.95), 0.0, 0.1611);
+        assert_close(wilson(29, 29, 0.95), 0.8830, 1.0);
+    }
+
+    /// Garwood's values: Pearson & Hartley, table 40.
+    #[test]
+    fn counts_match_published_intervals() {
+        assert_close(poisson(0, 0.95), 0.0, 3.688_88);
+        assert_close(poisson(1, 0.95), 0.025_32, 5.571_64);
+        assert_close(poisson(10, 0.95), 4.795_39, 18.390_36);
+        assert_close(poisson(5, 0.99), 1.077_93, 14.149_76);
+    }
+
+    #[test]
+    fn means_of_few_seeds_are_wide() {
+        let (mean, interval) = mean(&[1.0, 2.0, 3.0, 4.0, 5.0], 0.95).unwrap();
+        assert!((mean - 3.0).abs() < 1e-12);
+        assert!((interval.high - 3.0 - 2.776_445 * 2.5_f64.sqrt() / 5_f64.sqrt()).abs() < 1e-5);
+        assert_eq!(super::mean(&[1.0], 0.95), None);
+    }
+
+    /// The exact coverage of an exact interval: summed over all outcomes, at least the level.
+    #[test]
+    fn clopper_pearson_keeps_its_level() {
+        let trials = 30_u64;
+        let intervals: Vec<_> = (0..=trials).map(|k| clopper_pearson(k, trials, 0.9)).collect();
+        for truth in [0.01, 0.2, 0.5, 0.77] {
+            let mut chance = (1.0_f64 - truth).powi(trials as i32);
+            let mut covered = 0.0;
+            for k in 0..=trials {
+                covered += if intervals[k as usize].contains(truth) { chance } else { 0.0 };
+                chance *= (trials - k) as f64 / (k + 1) as f64 * truth / (1.0 - truth);
+            }
+            assert!(covered >= 0.9, "{covered} at {truth}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn intervals_hold_what_was_seen(trials in 1_u64..1_000_000_000_000, part in 0.0..=1.0, level in 0.5..0.999) {
+            let successes = (trials as f64 * part) as u64;
+            let seen = successes as f64 / trials as f64;
+            let score = wilson(successes, trials, level);
+            prop_assert!(score.contains(seen) && score.low >= 0.0 && score.high <= 1.0, "{score:?}");
+            let count = poisson(successes, level);
+            prop_assert!(count.contains(successes as f64), "{count:?}");
+        }
+
+        #[test]
+        fn exact_intervals_hold_what_was_seen(trials in 1_u64..1_000_000_000, part in 0.0..=1e-3) {
+            let successes = (trials as f64 * part) as u64;
+            let exact = clopper_pearson(successes, trials, 0.95);
+            prop_assert!(exact.contains(successes as f64 / trials as f64), "{exact:?}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! What is left of a run when its rows are on disk: `summary.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::{SerializeTuple, Serializer};
+
+use crate::{CdfPoint, Histogram, Interval, TimeoutCounts, interval};
+
+/// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
+/// number of threads.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Summary {
+    /// Version of this layout. It grows when a field changes its meaning or goes, not when one is added.
+    pub schema: u32,
+    /// The scenario's name.
+    pub scenario: String,
+    /// The seed; the first one where there are several.
+    pub seed: u64,
+    /// How many seeds, counted up from the first, were run and merged.
+    pub seeds: u64,
+    /// The program's version.
+    pub version: String,
+    /// The variants, in the scenario's order.
+    pub variants: Vec<VariantSummary>,
+}
+
+/// One variant of a scenario.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct VariantSummary {
+    /// The variant's name.
+    pub name: String,
+    /// Flows that ended, well or not.
+    pub flows: u64,
+    /// Flows that finished.
+    pub finished: u64,
+    /// Flows that did not, by reason ([`crate::Outcome::key`]).
+    pub failed: BTreeMap<&'static str, u64>,
+    /// Completion times of the finished flows in nanoseconds; `null` if there are none.
+    pub fct_ns: Option<Quantiles>,
+    /// Slowdowns of the finished flows; `null` if there are none.
+    pub slowdown: Option<Quantiles>,
+    /// Timers that fired, by cause.
+    pub timeouts: TimeoutCounts,
+    /// Flows that met a timeout.
+    pub flows_with_timeout: Share,
+    /// Packets that hosts sent: data, acknowledgements, dummies.
+    pub packets_sent: u64,
+    /// Packets times the links that each crossed.
+    pub packet_hops: u64,
+    /// Events that the simulator handled.
+    pub events: u64,
+    /// Packets sent again.
+    pub retransmitted_packets: u64,
+    /// Payload bytes sent again.
+    pub retransmitted_bytes: u64,
+    /// Frame bytes that only protection sent: dummies, repeats, parity.
+    pub extra_bytes: u64,
+    /// Frames that links corrupted.
+    pub corrupted_frames: u64,
+    /// Intact frames that nodes dropped.
+    pub dropped_frames: Dropped,
+    /// Application bits of finished flows over simulated time.
+    pub goodput_bps: u64,
+    /// Simulated time in nanoseconds, over all seeds.
+    pub simulated_ns: u64,
+    /// [`crate::RowDigest`] of flow rows and counters.
+    pub digest: String,
+    /// The distribution of completion times: pairs of nanoseconds and the fraction of flows that took at most that.
+    #[serde(serialize_with = "cdf_in_ns")]
+    pub fct_cdf: Vec<CdfPoint>,
+}
+
+impl Summary {
+    /// The version of the layout that this code writes.
+    pub const SCHEMA: u32 = 1;
+}
+
+/// Percentiles, largest value and mean.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Quantiles {
+    /// The median.
+    pub p50: f64,
+    /// One in a hundred is above.
+    pub p99: f64,
+    /// One in a thousand is above.
+    pub p999: f64,
+    /// The largest, exactly.
+    pub max: f64,
+    /// The mean, exactly.
+    pub mean: f64,
+}
+
+impl Quantiles {
+    /// Of a histogram whose values are in units of `1/scale`; `None` if it is empty.
+    pub fn of(histogram: &Histogram, scale: f64) -> Option<Self> {
+        let quantile = |q| histogram.quantile(q).map(|value| value as f64 / scale);
+        Some(Self {
+            p50: quantile(0.5)?,
+            p99: quantile(0.99)?,
+            p999: quantile(0.999)?,
+            max: histogram.max()? as f64 / scale,
+            mean: histogram.mean()? / scale,
+        })
+    }
+}
+
+/// How many of all, with what chance alone leaves open: the Wilson interval at 95 %.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Share {
+    /// How many.
+    pub count: u64,
+    /// The fraction of all; 0 of none.
+    pub fraction: f64,
+    /// The interval's lower end.
+    pub low: f64,
+    /// The interval's upper end.
+    pub high: f64,
+}
+
+impl Share {
+    /// `count` of `all`.
+    pub fn new(count: u64, all: u64) -> Self {
+        let Interval { low, high } = interval::wilson(count, all, 0.95);
+        Self { count, fraction: if all == 0 { 0.0 } else { count as f64 / all as f64 }, low, high }
+    }
+}
+
+/// Intact frames that nodes dropped, by reason.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct Dropped {
+    /// No room in a switch.
+    pub buffer: u64,
+    /// Crossed too many switches.
+    pub ttl: u64,
+    /// No way to the destination.
+    pub no_route: u64,
+    /// Came for a connection that is gone.
+    pub late: u64,
+}
+
+impl Dropped {
+    /// Of all reasons.
+    pub const fn total(&self) -> u64 {
+        self.buffer + self.ttl + self.no_route + self.late
+    }
+}
+
+/// Completion times are kept in picoseconds and told in nanoseconds.
+fn cdf_in_ns<S: Serializer>(points: &[CdfPoint], serializer: S) -> Result<S::Ok, S::Error> {
+    struct Pair(f64, f64);
+    impl Serialize for Pair {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut pair = serializer.serialize_tuple(2)?;
+            pair.serialize_element(&self.0)?;
+            pair.serialize_element(&self.1)?;
+            pair.end()
+        }
+    }
+    serializer.collect_seq(points.iter().map(|point| Pair(point.value as f64 / 1e3, point.at_most)))
+}
