@@ -1,1 +1,23 @@
-//! 
+//! Protocol cores without a clock, a socket, a thread, randomness or a log: the same code runs in the simulator
+//! and on a real wire.
+//!
+//! A core has three doors. Inputs are methods (`post`, `on_packet`, `on_timeout`) that take the time as an
+//! argument; outputs are polled (`poll_transmit`, `poll_completion`) until they run dry; `next_timeout` says when
+//! the host must call again if nothing else happens. A core never calls out, so a host decides when a packet is
+//! made: a NIC polls when its port can send, and a rewind is therefore never overtaken by packets already queued.
+//!
+//! ```text
+//!            post ─►┌───────────┐─► poll_completion
+//!                   │ Requester │─► poll_transmit ──► SEND, WRITE, READ request ──┐
+//!       on_packet ─►└───────────┘                                                 ▼
+//!            ▲      ┌───────────┐◄─ on_packet ◄───────────────────────────── (the network)
+//!            │      │ Responder │─► Outcome: where the payload goes, what completed
+//!            │      └───────────┘─► poll_transmit ──► ACK, NAK, READ response ──┐
+//!            └──────────────────────────────────────────────────────────────────┘
+//! ```
+//!
+//! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
+//! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
+
+pub mod cc;
+pub mod rc;

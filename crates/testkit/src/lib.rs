@@ -1,1 +1,27 @@
-//! 
+//! Two queue pairs with a fake clock, two lanes that lose what a test tells them to, and real bytes in memory.
+//!
+//! A [`Pair`] is the smallest host of the protocol cores: it polls them when a port is free, carries packets with
+//! their payload for a fixed delay, and keeps what arrived, so that a test can compare memory byte for byte. A test
+//! reads as a story: which packet is lost, what is posted, what must have happened in the end.
+//!
+//! ```
+//! use wiremend_proto::rc::Config;
+//! use wiremend_testkit::{Direction, Pair, Side};
+//!
+//! let mut pair = Pair::new(Config::default()).drop_nth(Direction::Forward, 2);
+//! pair.write(Side::A, 10_000);
+//! pair.run_until_idle();
+//! pair.assert_delivered();
+//! assert_eq!(pair.requester(Side::A).naks, 1);
+//! assert_eq!(pair.requester(Side::A).timeouts, 0);
+//! ```
+
+mod dice;
+mod host;
+mod lane;
+mod pair;
+
+pub use dice::Dice;
+pub use host::Received;
+pub use lane::{Direction, Luck, Sighting};
+pub use pair::{Cause, Ending, Expired, Pair, Side};

@@ -1,0 +1,76 @@
+//! Pacing at a rate that never changes.
+
+use wiremend_units::{Bytes, Rate, Span, Time};
+
+use super::Controller;
+
+/// Spaces packets as a line of this rate would. At the rate of the port it never holds a packet back.
+#[derive(Clone, Debug)]
+pub struct FixedRate {
+    rate: Rate,
+    eligible: Time,
+    /// The latest size and its time on the line: most packets are as long as the one before, and the exact
+    /// division is the dearest step of a transmission.
+    size: u32,
+    span: Span,
+}
+
+impl FixedRate {
+    /// Packets leave at `rate`, headers and gaps included.
+    pub fn new(rate: Rate) -> Self {
+        Self { rate, eligible: Time::ZERO, size: 0, span: Span::ZERO }
+    }
+
+    /// The rate.
+    pub fn rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+impl Controller for FixedRate {
+    #[inline]
+    fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
+        if wire_bytes != self.size {
+            self.size = wire_bytes;
+            self.span = self.rate.serialize(Bytes::new(wire_bytes as u64));
+        }
+        self.eligible = self.eligible.max(now).saturating_add(self.span);
+    }
+
+    #[inline]
+    fn eligible(&self) -> Time {
+        self.eligible
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cc::Control;
+
+    #[test]
+    fn packets_are_spaced_at_the_rate() {
+        let mut control = FixedRate::new(Rate::gbps(100));
+        control.on_transmit(Time::from_ns(1000), 1106);
+        assert_eq!(control.eligible(), Time::from_ps(1_088_480));
+        control.on_transmit(control.eligible(), 1106);
+        control.on_transmit(control.eligible(), 84);
+        assert_eq!(control.eligible(), Time::from_ps(1_000_000 + 2 * 88_480 + 6_720));
+        control.on_transmit(Time::from_ns(9000), 84);
+        assert_eq!(control.eligible(), Time::from_ps(9_006_720), "idle time is not saved up");
+    }
+
+    #[test]
+    fn at_line_rate_the_port_is_never_waited_for() {
+        for rate in [Rate::gbps(3), Rate::gbps(100), Rate::from_bits_per_s(99_999_999_977)] {
+            let mut control = Control::FixedRate(FixedRate::new(rate));
+            let mut port_free = Time::from_ns(5);
+            for wire_bytes in (84..2000).step_by(7) {
+                assert!(control.eligible() <= port_free);
+                control.on_transmit(port_free, wire_bytes);
+                port_free += rate.serialize(Bytes::new(wire_bytes as u64));
+            }
+        }
+        assert_eq!(Control::default().eligible(), Time::ZERO);
+    }
+}

@@ -1,0 +1,176 @@
+//! The receiving side of a responder: which packet comes next and what message it belongs to.
+
+use wiremend_wire::Opcode;
+
+use super::config::Config;
+use super::packet::{Packet, Reth};
+use super::syndrome::Nak;
+use super::work::Op;
+
+/// Numbers count from 0 without wrapping, as in the requester.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Inbound {
+    /// The packet that comes next.
+    pub(super) expected: u64,
+    /// The first packet of the message that `expected` belongs to.
+    message_first: u64,
+    /// A NAK for `expected` is out; there is no second one (IBA 9.7.5.1.1).
+    pub(super) nak_sent: bool,
+    /// The operation that is under way, between FIRST and LAST.
+    open: Option<Op>,
+    /// Bytes of the message received so far.
+    offset: u32,
+    /// Bytes of the whole message and their address, for WRITE.
+    len: u32,
+    addr: u64,
+}
+
+/// The place of a packet in its message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shape {
+    pub(super) op: Op,
+    pub(super) first: bool,
+    pub(super) last: bool,
+}
+
+impl Shape {
+    /// What a request is; `None` for everything that is no SEND, WRITE or READ.
+    #[inline]
+    pub(super) const fn of(opcode: Opcode) -> Option<Self> {
+        let (op, first, last) = match opcode {
+            Opcode::SendFirst => (Op::Send, true, false),
+            Opcode::SendMiddle => (Op::Send, false, false),
+            Opcode::SendLast | Opcode::SendLastImm => (Op::Send, false, true),
+            Opcode::SendOnly | Opcode::SendOnlyImm => (Op::Send, true, true),
+            Opcode::WriteFirst => (Op::Write, true, false),
+            Opcode::WriteMiddle => (Op::Write, false, false),
+            Opcode::WriteLast | Opcode::WriteLastImm => (Op::Write, false, true),
+            Opcode::WriteOnly | Opcode::WriteOnlyImm => (Op::Write, true, true),
+            Opcode::ReadRequest => (Op::Read, true, true),
+            _ => return None,
+        };
+        Some(Self { op, first, last })
+    }
+
+    /// The opcode of a SEND or WRITE packet.
+    #[inline]
+    pub(super) const fn opcode(self, imm: bool) -> Opcode {
+        match (self.op, self.first, self.last) {
+            (Op::Send, true, false) => Opcode::SendFirst,
+            (Op::Send, false, false) => Opcode::SendMiddle,
+            (Op::Send, false, true) if imm => Opcode::SendLastImm,
+            (Op::Send, false, true) => Opcode::SendLast,
+            (Op::Send, true, true) if imm => Opcode::SendOnlyImm,
+            (Op::Send, true, true) => Opcode::SendOnly,
+            (Op::Write, true, false) => Opcode::WriteFirst,
+            (Op::Write, false, false) => Opcode::WriteMiddle,
+            (Op::Write, false, true) if imm => Opcode::WriteLastImm,
+            (Op::Write, false, true) => Opcode::WriteLast,
+            (Op::Write, true, true) if imm => Opcode::WriteOnlyImm,
+            (Op::Write, true, true) => Opcode::WriteOnly,
+            (Op::Read, ..) => Opcode::ReadRequest,
+        }
+    }
+
+    /// The message takes a receive buffer when it completes.
+    #[inline]
+    pub(super) fn takes_receive(self, packet: &Packet) -> bool {
+        self.last && (self.op == Op::Send || packet.opcode.has_imm())
+    }
+}
+
+/// Where the bytes of an accepted packet belong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// WRITE: the address of the message. SEND: 0, the start of the receive buffer.
+    pub addr: u64,
+    /// Where in the message.
+    pub offset: u32,
+    /// How many bytes.
+    pub len: u16,
+}
+
+impl Inbound {
+    /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4.1).
+    #[inline]
+    pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), Nak> {
+        let in_sequence = if shape.first { self.open.is_none() } else { self.open == Some(shape.op) };
+        if !in_sequence || !payload_fits(config, shape, packet.payload_len) {
+            return Err(Nak::InvalidRequest);
+        }
+        match packet.reth() {
+            Some(reth) => check_reth(shape, packet, reth),
+            None if shape.op == Op::Write => self.check_write(shape, packet),
+            None if self.offset > Config::MESSAGE_LEN_MAX - packet.payload_len as u32 => {
+                Err(Nak::InvalidRequest)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A WRITE ends exactly where its first packet said.
+    #[inline]
+    fn check_write(&self, shape: Shape, packet: &Packet) -> Result<(), Nak> {
+        let received = self.offset + packet.payload_len as u32;
+        let right = if shape.last { received == self.len } else { received < self.len };
+        if right { Ok(()) } else { Err(Nak::InvalidRequest) }
+    }
+
+    /// Takes a SEND or WRITE packet that was checked. Says where its payload goes and how long the message is so far.
+    #[inline]
+    pub(super) fn accept(&mut self, shape: Shape, packet: &Packet) -> (Option<Place>, u32) {
+        if shape.first {
+            self.offset = 0;
+            (self.addr, self.len) = packet.reth().map_or((0, 0), |reth| (reth.addr, reth.len));
+        }
+        let place = Place { addr: self.addr, offset: self.offset, len: packet.payload_len };
+        self.offset += packet.payload_len as u32;
+        self.expected += 1;
+        if shape.last {
+            self.open = None;
+            self.message_first = self.expected;
+        } else {
+            self.open = Some(shape.op);
+        }
+        ((place.len > 0).then_some(place), self.offset)
+    }
+
+    /// Takes a READ request, which is a message of its own.
+    pub(super) const fn accept_read(&mut self, packets: u32) {
+        self.expected += packets as u64;
+        self.message_first = self.expected;
+    }
+
+    /// Forgets what was received of the message that is under way.
+    pub(super) const fn restart_message(&mut self) {
+        self.expected = self.message_first;
+        self.open = None;
+        self.offset = 0;
+    }
+}
+
+/// FIRST and MIDDLE are full, LAST is not empty, ONLY may be anything up to full, a READ request carries nothing.
+#[inline]
+fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
+    match (shape.op, shape.first, shape.last) {
+        (Op::Read, ..) => len == 0,
+        (_, _, false) => len == config.mtu,
+        (_, false, true) => (1..=config.mtu).contains(&len),
+        (_, true, true) => len <= config.mtu,
+    }
+}
+
+fn check_reth(shape: Shape, packet: &Packet, reth: Reth) -> Result<(), Nak> {
+    let payload = packet.payload_len as u32;
+    let right = match (shape.op, shape.last) {
+        (Op::Read, _) => true,
+        (_, true) => reth.len == payload,
+        (_, false) => reth.len > payload,
+    };
+    if !right || reth.len > Config::MESSAGE_LEN_MAX {
+        return Err(Nak::InvalidRequest);
+    }
+    // An empty access touches no memory, so its address is never looked at (IBA 9.7.4.1.5).
+    let ends = reth.addr.checked_add(reth.len as u64);
+    if reth.len > 0 && ends.is_none() { Err(Nak::RemoteAccess) } else { Ok(()) }
+}

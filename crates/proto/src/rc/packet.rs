@@ -1,0 +1,226 @@
+//! A packet of a reliable connection as a value: what its headers say, without bytes.
+
+use std::fmt;
+
+use wiremend_units::{Psn, QpNum};
+use wiremend_wire::Opcode;
+
+use super::syndrome::Syndrome;
+
+/// The headers of one packet. The opcode tells which extensions mean something.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Packet {
+    /// The queue pair that shall receive it.
+    pub dest_qp: QpNum,
+    /// Its sequence number; an answer carries the number of the request it answers.
+    pub psn: Psn,
+    imm: u32,
+    /// RETH: address (high, low), key, length. Responses: AETH, unused, local address of the payload (high, low).
+    ext: [u32; 4],
+    /// Bytes of payload, without padding.
+    pub payload_len: u16,
+    /// What it is.
+    pub opcode: Opcode,
+    flags: u8,
+}
+
+/// Two packets fit in a cache line.
+const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
+
+const ACK_REQ: u8 = 1;
+const SOLICITED: u8 = 2;
+
+/// RDMA extended transport header: where remote memory is read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reth {
+    /// Remote address.
+    pub addr: u64,
+    /// Key that permits the access.
+    pub rkey: u32,
+    /// Bytes of the whole message.
+    pub len: u32,
+}
+
+/// ACK extended transport header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Aeth {
+    /// What the responder says.
+    pub syndrome: Syndrome,
+    /// Messages that the responder has completed: 24 bits.
+    pub msn: u32,
+}
+
+const MSN_MASK: u32 = (1 << 24) - 1;
+
+impl Packet {
+    /// A packet without extensions, payload or flags.
+    #[inline]
+    pub const fn new(opcode: Opcode, dest_qp: QpNum, psn: Psn) -> Self {
+        Self { dest_qp, psn, imm: 0, ext: [0; 4], payload_len: 0, opcode, flags: 0 }
+    }
+
+    /// An ACK, NAK or RNR NAK.
+    #[inline]
+    pub const fn acknowledge(dest_qp: QpNum, psn: Psn, aeth: Aeth) -> Self {
+        Self::new(Opcode::Acknowledge, dest_qp, psn).with_aeth(aeth)
+    }
+
+    /// The same with a RETH; it counts only if the opcode has one.
+    #[inline]
+    pub const fn with_reth(mut self, reth: Reth) -> Self {
+        self.ext = [(reth.addr >> 32) as u32, reth.addr as u32, reth.rkey, reth.len];
+        self
+    }
+
+    /// The same with an AETH; it counts only if the opcode has one.
+    #[inline]
+    pub const fn with_aeth(mut self, aeth: Aeth) -> Self {
+        self.ext[0] = (aeth.syndrome.to_byte() as u32) << 24 | (aeth.msn & MSN_MASK);
+        self
+    }
+
+    /// The same with immediate data; it counts only if the opcode has them.
+    #[inline]
+    pub const fn with_imm(mut self, imm: u32) -> Self {
+        self.imm = imm;
+        self
+    }
+
+    /// The same with that much payload.
+    #[inline]
+    pub const fn with_payload(mut self, len: u16) -> Self {
+        self.payload_len = len;
+        self
+    }
+
+    /// The same with the `AckReq` bit set or cleared.
+    #[inline]
+    pub const fn with_ack_req(mut self, wanted: bool) -> Self {
+        self.flags = if wanted { self.flags | ACK_REQ } else { self.flags & !ACK_REQ };
+        self
+    }
+
+    /// The same with the solicited event bit set or cleared.
+    #[inline]
+    pub const fn with_solicited(mut self, wanted: bool) -> Self {
+        self.flags = if wanted { self.flags | SOLICITED } else { self.flags & !SOLICITED };
+        self
+    }
+
+    /// The same with the local address that a READ response takes its payload from.
+    #[inline]
+    pub(super) const fn with_source(mut self, addr: u64) -> Self {
+        self.ext[2] = (addr >> 32) as u32;
+        self.ext[3] = addr as u32;
+        self
+    }
+
+    /// The RETH, if the opcode has one.
+    #[inline]
+    pub const fn reth(&self) -> Option<Reth> {
+        if !self.opcode.has_reth() {
+            return None;
+        }
+        let addr = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
+        Some(Reth { addr, rkey: self.ext[2], len: self.ext[3] })
+    }
+
+    /// The AETH, if the opcode has one.
+    #[inline]
+    pub const fn aeth(&self) -> Option<Aeth> {
+        if !self.opcode.has_aeth() {
+            return None;
+        }
+        let syndrome = Syndrome::from_byte((self.ext[0] >> 24) as u8);
+        Some(Aeth { syndrome, msn: self.ext[0] & MSN_MASK })
+    }
+
+    /// The immediate data, if the opcode has them.
+    #[inline]
+    pub const fn imm(&self) -> Option<u32> {
+        if self.opcode.has_imm() { Some(self.imm) } else { None }
+    }
+
+    /// Where a host that sends this READ response finds the payload in its memory. Local knowledge: it is not on
+    /// the wire, and means nothing in a packet that was received.
+    #[inline]
+    pub const fn source(&self) -> Option<u64> {
+        match self.opcode {
+            Opcode::ReadResponseFirst
+            | Opcode::ReadResponseMiddle
+            | Opcode::ReadResponseLast
+            | Opcode::ReadResponseOnly => Some((self.ext[2] as u64) << 32 | self.ext[3] as u64),
+            _ => None,
+        }
+    }
+
+    /// The sender wants an acknowledgement.
+    #[inline]
+    pub const fn ack_req(&self) -> bool {
+        self.flags & ACK_REQ != 0
+    }
+
+    /// The receiver shall raise an event when the message completes.
+    #[inline]
+    pub const fn solicited(&self) -> bool {
+        self.flags & SOLICITED != 0
+    }
+
+    /// A NAK of any kind, "receiver not ready" included.
+    #[inline]
+    pub const fn is_nak(&self) -> bool {
+        matches!(self.opcode, Opcode::Acknowledge) && Syndrome::from_byte((self.ext[0] >> 24) as u8).is_nak()
+    }
+}
+
+/// `WriteFirst psn 7 len 1024 ackreq`, `Nak(Sequence) psn 5 msn 0`.
+impl fmt::Display for Packet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let (Opcode::Acknowledge, Some(aeth)) = (self.opcode, self.aeth()) {
+            match aeth.syndrome {
+                Syndrome::Ack { .. } => f.write_str("Ack")?,
+                Syndrome::NotReady { timer } => write!(f, "NotReady({timer})")?,
+                Syndrome::Nak(nak) => write!(f, "Nak({nak:?})")?,
+                Syndrome::Reserved(byte) => write!(f, "Reserved({byte:#04x})")?,
+            }
+            return write!(f, " psn {} msn {}", self.psn, aeth.msn);
+        }
+        write!(f, "{:?} psn {}", self.opcode, self.psn)?;
+        match (self.opcode, self.reth()) {
+            (Opcode::ReadRequest, Some(reth)) => write!(f, " addr {:#x} len {}", reth.addr, reth.len)?,
+            _ => write!(f, " len {}", self.payload_len)?,
+        }
+        f.write_str(if self.ack_req() { " ackreq" } else { "" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_read_back_only_where_the_opcode_has_them() {
+        let reth = Reth { addr: 0x1234_5678_9ABC_DEF0, rkey: 7, len: 4096 };
+        let aeth = Aeth { syndrome: Syndrome::NotReady { timer: 9 }, msn: 0xFF_FFFF };
+        let packet = |opcode| Packet::new(opcode, QpNum::new(3), Psn::new(5));
+        assert_eq!(packet(Opcode::WriteFirst).with_reth(reth).reth(), Some(reth));
+        assert_eq!(packet(Opcode::WriteMiddle).with_reth(reth).reth(), None);
+        assert_eq!(packet(Opcode::Acknowledge).with_aeth(aeth).aeth(), Some(aeth));
+        assert_eq!(packet(Opcode::ReadResponseMiddle).with_aeth(aeth).aeth(), None);
+        assert_eq!(packet(Opcode::SendOnlyImm).with_imm(8).imm(), Some(8));
+        assert_eq!(packet(Opcode::SendOnly).with_imm(8).imm(), None);
+        let response = packet(Opcode::ReadResponseLast).with_source(u64::MAX - 3).with_aeth(aeth);
+        assert_eq!((response.source(), response.aeth()), (Some(u64::MAX - 3), Some(aeth)));
+    }
+
+    #[test]
+    fn packets_read_as_people_write_them() {
+        let qp = QpNum::new(3);
+        let nak = Packet::acknowledge(qp, Psn::new(5), Aeth { syndrome: Syndrome::from_byte(0x60), msn: 2 });
+        assert_eq!(nak.to_string(), "Nak(Sequence) psn 5 msn 2");
+        assert!(nak.is_nak());
+        let write = Packet::new(Opcode::WriteLast, qp, Psn::new(9)).with_payload(100).with_ack_req(true);
+        assert_eq!(write.to_string(), "WriteLast psn 9 len 100 ackreq");
+        assert!(!write.is_nak() && !write.with_ack_req(false).ack_req());
+    }
+}

@@ -1,0 +1,130 @@
+//! READs that a responder executes: their responses, and the memory needed to send them again.
+
+use std::collections::VecDeque;
+
+use wiremend_wire::Opcode;
+
+use super::packet::Reth;
+use super::responder::Reply;
+
+/// The latest READs in order of their numbers, at most `reads_max` of them: a requester has no more in flight, so
+/// an older one is never asked for again.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Reads {
+    executions: VecDeque<Execution>,
+    /// The first that has responses to send; as many as there are: none has.
+    active: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Execution {
+    first: u64,
+    packets: u32,
+    reth: Reth,
+    msn: u32,
+    /// Where this execution started: the first packet, or where a restart asked for.
+    start: u64,
+    /// The next response; behind the last one: finished.
+    next: u64,
+    /// An acknowledgement of earlier requests, which goes out before.
+    before: Option<Reply>,
+}
+
+/// What goes out next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Output {
+    Reply(Reply),
+    Response { seq: u64, opcode: Opcode, payload_len: u16, msn: u32, source: u64 },
+}
+
+impl Execution {
+    const fn end(&self) -> u64 {
+        self.first + self.packets as u64
+    }
+
+    const fn is_active(&self) -> bool {
+        self.next < self.end()
+    }
+
+    const fn offset(&self, seq: u64, mtu: u16) -> u32 {
+        (seq - self.first) as u32 * mtu as u32
+    }
+
+    fn respond(&mut self, mtu: u16) -> Output {
+        let seq = self.next;
+        self.next += 1;
+        let opcode = match (seq == self.start, self.next == self.end()) {
+            (true, true) => Opcode::ReadResponseOnly,
+            (true, false) => Opcode::ReadResponseFirst,
+            (false, false) => Opcode::ReadResponseMiddle,
+            (false, true) => Opcode::ReadResponseLast,
+        };
+        let offset = self.offset(seq, mtu);
+        let payload_len = (self.reth.len - offset).min(mtu as u32) as u16;
+        let source = self.reth.addr.wrapping_add(offset as u64);
+        Output::Response { seq, opcode, payload_len, msn: self.msn, source }
+    }
+}
+
+impl Reads {
+    /// A new READ; `before` is what waited to be said until now.
+    pub(super) fn push(
+        &mut self,
+        first: u64,
+        packets: u32,
+        reth: Reth,
+        msn: u32,
+        before: Option<Reply>,
+        max: u32,
+    ) {
+        self.executions.push_back(Execution { first, packets, reth, msn, start: first, next: first, before });
+        if self.executions.len() > max as usize
+            && let Some(forgotten) = self.executions.pop_front()
+        {
+            self.active = self.active.saturating_sub(1);
+            if let Some(oldest) = self.executions.front_mut() {
+                oldest.before = oldest.before.or(forgotten.before);
+            }
+        }
+    }
+
+    /// A READ is asked for again, from `seq` on. Its responses restart there: in their place in the order, so
+    /// that later READs, which the requester will ask for again as well, do not come first. False if it is none of
+    /// the latest, or asks for more than it did.
+    pub(super) fn restart(&mut self, seq: u64, reth: Reth, mtu: u16) -> bool {
+        let contains = |execution: &Execution| (execution.first..execution.end()).contains(&seq);
+        let Some(index) = self.executions.iter().position(contains) else { return false };
+        let execution = &mut self.executions[index];
+        let offset = execution.offset(seq, mtu);
+        let rest = Reth {
+            addr: execution.reth.addr.wrapping_add(offset as u64),
+            rkey: execution.reth.rkey,
+            len: execution.reth.len - offset,
+        };
+        if reth != rest {
+            return false;
+        }
+        execution.start = seq;
+        execution.next = seq;
+        self.active = self.active.min(index);
+        true
+    }
+
+    #[inline]
+    pub(super) fn has_output(&self) -> bool {
+        self.active < self.executions.len()
+    }
+
+    #[inline]
+    pub(super) fn poll(&mut self, mtu: u16) -> Option<Output> {
+        let execution = self.executions.get_mut(self.active)?;
+        if let Some(reply) = execution.before.take() {
+            return Some(Output::Reply(reply));
+        }
+        let response = execution.respond(mtu);
+        while self.executions.get(self.active).is_some_and(|execution| !execution.is_active()) {
+            self.active += 1;
+        }
+        Some(response)
+    }
+}

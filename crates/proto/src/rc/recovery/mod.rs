@@ -1,0 +1,123 @@
+//! Loss recovery: a policy that owns both ends of a connection.
+//!
+//! What a requester sends again and what a responder does with a packet that comes too early belong together: a
+//! requester that restarts a message is useless with a responder that keeps its place in the middle of it, and a
+//! responder that takes packets out of order needs a requester that can fill holes. One file per policy therefore
+//! holds the reactions of both ends, as the functions that [`reaction!`] lists:
+//!
+//! | reaction | end | question |
+//! |---|---|---|
+//! | `released` | requester | an ACK came for everything before a number: how far does that count as acknowledged |
+//! | `resume` | requester | a NAK, an implied NAK or a timeout came: where does sending start again |
+//! | `on_ahead` | responder | a packet came before the expected one: what happens to it, and who is told |
+//!
+//! A policy with more memory (a bitmap of what arrived, a list of holes) adds it to [`Flight`] or [`Inbound`] and
+//! a case to [`Ahead`]; nothing else asks which policy it is.
+
+mod go_back_n;
+mod go_back_zero;
+
+use super::flight::Flight;
+use super::inbound::Inbound;
+use super::send_queue::Item;
+
+/// How losses are repaired.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Recovery {
+    /// From the first missing packet on, everything is sent again.
+    GoBackN,
+    /// The whole message is sent again, and the responder forgets the part it has.
+    GoBackZero,
+}
+
+/// What becomes of a request that came before the expected one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Ahead {
+    /// Dropped silently.
+    Drop,
+    /// Dropped, and the requester is told that this number is missing.
+    Nak(u64),
+}
+
+/// The one place that knows which policies there are.
+macro_rules! reaction {
+    ($policy:expr, $name:ident($($argument:expr),*)) => {
+        match $policy {
+            Recovery::GoBackN => go_back_n::$name($($argument),*),
+            Recovery::GoBackZero => go_back_zero::$name($($argument),*),
+        }
+    };
+}
+
+impl Recovery {
+    /// Every policy.
+    pub const ALL: [Self; 2] = [Self::GoBackN, Self::GoBackZero];
+
+    /// The name in scenarios and results.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::GoBackN => "go-back-n",
+            Self::GoBackZero => "go-back-0",
+        }
+    }
+
+    /// Requester: everything before `limit`, which lies in `oldest`, was received. The number before which
+    /// nothing is waited for any more.
+    #[inline]
+    pub(super) fn released(self, flight: &Flight, oldest: &Item, limit: u64) -> u64 {
+        reaction!(self, released(flight, oldest, limit))
+    }
+
+    /// Requester: something is missing. The number from which on everything is sent again.
+    #[inline]
+    pub(super) fn resume(self, flight: &Flight, oldest: &Item) -> u64 {
+        reaction!(self, resume(flight, oldest))
+    }
+
+    /// Responder: a request came before the expected one.
+    #[inline]
+    pub(super) fn on_ahead(self, inbound: &mut Inbound) -> Ahead {
+        reaction!(self, on_ahead(inbound))
+    }
+}
+
+impl std::fmt::Display for Recovery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Why a text is not the name of a policy.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownRecovery(String);
+
+impl std::fmt::Display for UnknownRecovery {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let names = Recovery::ALL.map(Recovery::name).join(", ");
+        write!(f, "`{}` is not a loss recovery (known: {names})", self.0)
+    }
+}
+
+impl std::error::Error for UnknownRecovery {}
+
+impl std::str::FromStr for Recovery {
+    type Err = UnknownRecovery;
+    fn from_str(text: &str) -> Result<Self, UnknownRecovery> {
+        let known = Self::ALL.into_iter().find(|recovery| recovery.name() == text);
+        known.ok_or_else(|| UnknownRecovery(text.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_read_back() {
+        for recovery in Recovery::ALL {
+            assert_eq!(recovery.name().parse(), Ok(recovery));
+        }
+        let error = "sack".parse::<Recovery>().unwrap_err().to_string();
+        assert!(error.contains("sack") && error.contains("go-back-n"), "{error}");
+    }
+}

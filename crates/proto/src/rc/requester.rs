@@ -1,0 +1,507 @@
+//! The requester: turns work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9.2).
+
+use wiremend_units::{Psn, QpNum, Span, Time};
+use wiremend_wire::Opcode;
+
+use super::config::Config;
+use super::flight::Flight;
+use super::inbound::Shape;
+use super::packet::{Packet, Reth};
+use super::send_queue::{Item, SendQueue};
+use super::syndrome::{Nak, Syndrome, rnr_wait};
+use super::work::{Completion, Op, Status, Work};
+
+/// The sending half of a queue pair.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    flight: Flight,
+    queue: SendQueue,
+    /// When the retransmission timer or the wait for a receiver ends; [`Time::MAX`]: neither runs.
+    deadline: Time,
+    counters: RequesterCounters,
+    peer: QpNum,
+    first: Psn,
+    /// Packets since the last one that asked for an acknowledgement.
+    unasked: u32,
+    /// READs sent in this round and not finished.
+    reads: u32,
+    state: State,
+    /// Expiries, and "not ready" answers, since the last progress.
+    retries: u8,
+    rnr_retries: u8,
+    /// A NAK for the oldest packet came.
+    nak_received: bool,
+    /// What is missing of a READ was asked for again; old responses still on their way change nothing.
+    rerequested: bool,
+}
+
+const _: () = assert!(size_of::<Requester>() <= 256);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Open,
+    /// Waiting until `deadline` because the receiver has no buffer.
+    NotReady,
+    /// In error. The oldest work ends with this status, all others are flushed.
+    Failed(Status),
+}
+
+/// What a requester has done and seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RequesterCounters {
+    /// Packets sent, first and further copies.
+    pub packets: u64,
+    /// Packets that had been sent before.
+    pub retransmitted_packets: u64,
+    /// Payload bytes in them.
+    pub retransmitted_bytes: u64,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// NAKs for a missing packet that were acted on.
+    pub naks: u32,
+    /// "Receiver not ready" answers that were acted on.
+    pub rnr_naks: u32,
+    /// Losses of READ responses concluded from what came instead of them.
+    pub implied_naks: u32,
+    /// Answers that were late, doubled, malformed or not meant for this end.
+    pub ignored: u32,
+}
+
+/// A packet to send now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Transmit {
+    /// Its headers.
+    pub packet: Packet,
+    /// The work request that it belongs to.
+    pub work: u64,
+    /// Where its payload lies in the message; for a READ request, where the wanted range starts.
+    pub offset: u32,
+    /// How often this sequence number was sent before, saturating.
+    pub copy: u8,
+}
+
+/// Where the payload of a READ response belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arrival {
+    /// The READ.
+    pub work: u64,
+    /// Where in the message.
+    pub offset: u32,
+    /// How many bytes.
+    pub len: u16,
+}
+
+/// An expiry of the retransmission timer, with what is needed to name its cause.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Expiry {
+    /// The oldest sequence number that is not acknowledged.
+    pub oldest: Psn,
+    /// Where sending starts again; before `oldest` if the recovery restarts messages.
+    pub resume: Psn,
+    /// The work request that `oldest` belongs to.
+    pub work: u64,
+    /// Its operation.
+    pub op: Op,
+    /// A NAK for `oldest` had come.
+    pub nak_received: bool,
+    /// Retries are exhausted: the queue pair is in error.
+    pub fatal: bool,
+}
+
+impl Requester {
+    /// A requester that numbers its packets from `first`.
+    pub fn new(peer: QpNum, first: Psn) -> Self {
+        Self {
+            flight: Flight::default(),
+            queue: SendQueue::default(),
+            deadline: Time::MAX,
+            counters: RequesterCounters::default(),
+            peer,
+            first,
+            unasked: 0,
+            reads: 0,
+            state: State::Open,
+            retries: 0,
+            rnr_retries: 0,
+            nak_received: false,
+            rerequested: false,
+        }
+    }
+
+    /// Takes a work request. On a queue pair in error it completes as flushed.
+    pub fn post(&mut self, config: &Config, work: Work) {
+        self.queue.push(config, work);
+    }
+
+    /// Whether [`Self::poll_transmit`] would give a packet now.
+    #[inline]
+    pub fn ready(&self, config: &Config, now: Time) -> bool {
+        if self.flight.next >= self.queue.tail {
+            return false;
+        }
+        match self.state {
+            State::Open => self.fits_window(config),
+            State::NotReady => now >= self.deadline && self.fits_window(config),
+            State::Failed(_) => false,
+        }
+    }
+
+    #[inline]
+    fn fits_window(&self, config: &Config) -> bool {
+        let outstanding = self.flight.outstanding();
+        let window = config.window as u64;
+        match self.queue.current() {
+            // A READ takes all its numbers at once. One that is larger than the window goes alone.
+            Some(item) if item.op == Op::Read => {
+                let span = item.end() - self.flight.next;
+                self.reads < config.reads_max && (outstanding == 0 || outstanding + span <= window)
+            }
+            _ => outstanding < window,
+        }
+    }
+
+    /// The next packet, if one may be sent now.
+    #[inline]
+    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        if !self.ready(config, now) {
+            return None;
+        }
+        self.state = State::Open;
+        let item = *self.queue.current()?;
+        let seq = self.flight.next;
+        if self.flight.outstanding() == 0 {
+            self.deadline = after(now, config.timeout);
+        }
+        let offset = item.offset(seq, config.mtu);
+        let copy = self.flight.copy(seq);
+        let psn = self.psn(seq);
+        let packet = if item.op == Op::Read {
+            self.read_request(&item, psn, offset)
+        } else {
+            self.data(config, &item, psn, offset)
+        };
+        if self.flight.next == item.end() {
+            self.queue.next_work();
+        }
+        self.counters.packets += 1;
+        if copy > 0 {
+            self.counters.retransmitted_packets += 1;
+            self.counters.retransmitted_bytes += packet.payload_len as u64;
+        }
+        Some(Transmit { packet, work: item.id, offset, copy })
+    }
+
+    /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3.2).
+    fn read_request(&mut self, item: &Item, psn: Psn, offset: u32) -> Packet {
+        self.flight.advance((item.end() - self.flight.next) as u32);
+        self.reads += 1;
+        let reth =
+            Reth { addr: item.addr.wrapping_add(offset as u64), rkey: item.rkey, len: item.len - offset };
+        Packet::new(Opcode::ReadRequest, self.peer, psn).with_reth(reth)
+    }
+
+    #[inline]
+    fn data(&mut self, config: &Config, item: &Item, psn: Psn, offset: u32) -> Packet {
+        let first = self.flight.next == item.first;
+        self.flight.advance(1);
+        let last = self.flight.next == item.end();
+        let shape = Shape { op: item.op, first, last };
+        let imm = item.imm();
+        let mut packet = Packet::new(shape.opcode(imm.is_some()), self.peer, psn)
+            .with_payload(item.payload_at(offset, config.mtu))
+            .with_imm(imm.unwrap_or(0));
+        if first && item.op == Op::Write {
+            packet = packet.with_reth(Reth { addr: item.addr, rkey: item.rkey, len: item.len });
+        }
+        self.unasked += 1;
+        // A window that fills without a question would never open again.
+        let full = self.flight.outstanding() >= config.window as u64;
+        let ask = last || full || self.unasked >= config.ack_every;
+        if ask {
+            self.unasked = 0;
+        }
+        packet.with_ack_req(ask)
+    }
+
+    /// Takes an answer of the peer. A READ response that was waited for tells where its payload goes; whatever is
+    /// late, doubled or makes no sense changes nothing and is counted.
+    #[inline]
+    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        let seq = if matches!(self.state, State::Failed(_)) { None } else { self.sent(packet.psn) };
+        match (packet.opcode, seq) {
+            (Opcode::Acknowledge, Some(seq)) => {
+                self.on_acknowledge(config, now, seq, packet);
+                None
+            }
+            (
+                Opcode::ReadResponseFirst
+                | Opcode::ReadResponseMiddle
+                | Opcode::ReadResponseLast
+                | Opcode::ReadResponseOnly,
+                Some(seq),
+            ) => self.on_read_response(config, now, seq, packet.payload_len),
+            _ => {
+                self.counters.ignored += 1;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn on_acknowledge(&mut self, config: &Config, now: Time, seq: u64, packet: &Packet) {
+        match packet.aeth().map(|aeth| aeth.syndrome) {
+            Some(Syndrome::Ack { .. }) => {
+                if self.acknowledge(config, now, seq + 1) {
+                    self.on_implied_nak(config);
+                }
+            }
+            Some(Syndrome::Nak(nak)) => self.on_nak(config, now, seq, nak),
+            Some(Syndrome::NotReady { timer }) => self.on_not_ready(config, now, seq, timer),
+            Some(Syndrome::Reserved(_)) | None => self.counters.ignored += 1,
+        }
+    }
+
+    /// Every copy of a NAK acts: whoever repeats NAKs on the way wants the packets repeated.
+    #[cold]
+    fn on_nak(&mut self, config: &Config, now: Time, seq: u64, nak: Nak) {
+        self.acknowledge(config, now, seq);
+        match nak {
+            Nak::Sequence => {
+                self.counters.naks += 1;
+                self.nak_received = true;
+                self.recover(config);
+            }
+            Nak::InvalidRequest => self.fail(Status::RemoteInvalidRequest),
+            Nak::RemoteAccess => self.fail(Status::RemoteAccess),
+            Nak::RemoteOperation => self.fail(Status::RemoteOperation),
+        }
+    }
+
+    /// Nothing was lost, so that the recovery has no say: sending resumes at the refused packet, later.
+    #[cold]
+    fn on_not_ready(&mut self, config: &Config, now: Time, seq: u64, timer: u8) {
+        self.acknowledge(config, now, seq);
+        self.counters.rnr_naks += 1;
+        if config.rnr_retry != Config::RNR_RETRY_FOR_EVER && self.rnr_retries >= config.rnr_retry {
+            self.fail(Status::RnrRetryExceeded);
+            return;
+        }
+        self.rnr_retries = self.rnr_retries.saturating_add(1);
+        self.rewind(self.flight.una);
+        self.state = State::NotReady;
+        self.deadline = now.saturating_add(rnr_wait(timer));
+    }
+
+    /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5.2.4).
+    #[cold]
+    fn on_implied_nak(&mut self, config: &Config) {
+        if !self.rerequested {
+            self.counters.implied_naks += 1;
+            self.recover(config);
+            self.rerequested = true;
+        }
+    }
+
+    /// The peer has executed everything before `limit`. READs finish by their responses only; says whether one is
+    /// unfinished although the peer is beyond it.
+    #[inline]
+    fn acknowledge(&mut self, config: &Config, now: Time, limit: u64) -> bool {
+        let before = self.flight.una;
+        let mut skipped_read = false;
+        while let Some(oldest) = self.queue.oldest() {
+            if oldest.op == Op::Read {
+                self.flight.una = self.flight.una.max(oldest.first);
+                skipped_read = limit > oldest.end();
+                break;
+            }
+            if limit < oldest.end() {
+                let released = config.recovery.released(&self.flight, oldest, limit);
+                self.flight.una = self.flight.una.max(released);
+                break;
+            }
+            self.flight.una = oldest.end();
+            self.queue.finish_oldest();
+        }
+        if self.flight.una > before {
+            self.progress(config, now);
+        }
+        skipped_read
+    }
+
+    /// The oldest unacknowledged packet is a later one than before.
+    #[inline]
+    fn progress(&mut self, config: &Config, now: Time) {
+        if self.flight.next < self.flight.una {
+            self.flight.next = self.flight.una;
+            self.queue.rewind();
+        }
+        self.state = State::Open;
+        self.retries = 0;
+        self.rnr_retries = 0;
+        self.nak_received = false;
+        self.rerequested = false;
+        self.deadline = if self.flight.outstanding() == 0 { Time::MAX } else { after(now, config.timeout) };
+    }
+
+    /// A response acknowledges all requests before its READ (implied ACK). One that is not the next one shows that
+    /// others were lost (implied NAK).
+    fn on_read_response(
+        &mut self,
+        config: &Config,
+        now: Time,
+        seq: u64,
+        payload_len: u16,
+    ) -> Option<Arrival> {
+        let Some(&read) = self.queue.oldest_read_to(seq) else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        let next = self.flight.una.max(read.first);
+        let offset = item_offset_or_end(&read, seq, config.mtu);
+        if seq == next && offset.map(|offset| read.payload_at(offset, config.mtu)) != Some(payload_len) {
+            self.counters.ignored += 1;
+            return None;
+        }
+        self.acknowledge(config, now, read.first);
+        if seq != next {
+            if self.rerequested {
+                self.counters.ignored += 1;
+            }
+            self.on_implied_nak(config);
+            return None;
+        }
+        if next + 1 == read.end() {
+            if self.flight.next >= read.end() {
+                self.reads -= 1;
+            }
+            self.queue.finish_oldest();
+        }
+        self.flight.una = next + 1;
+        self.progress(config, now);
+        offset.map(|offset| Arrival { work: read.id, offset, len: payload_len })
+    }
+
+    /// When [`Self::on_timeout`] wants to be called. It may move later at any time, so a host may ask again when the
+    /// moment has come instead of cancelling.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        (self.deadline != Time::MAX).then_some(self.deadline)
+    }
+
+    /// The time may have come. `None`: nothing was due, or a wait for the receiver ended and sending resumes.
+    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if now < self.deadline || self.deadline == Time::MAX {
+            return None;
+        }
+        self.deadline = Time::MAX;
+        if self.state == State::NotReady {
+            self.state = State::Open;
+            return None;
+        }
+        let oldest = *self.queue.oldest()?;
+        self.counters.timeouts += 1;
+        let expiry = Expiry {
+            oldest: self.psn(self.flight.una),
+            resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
+            work: oldest.id,
+            op: oldest.op,
+            nak_received: self.nak_received,
+            fatal: self.retries >= config.retry_count,
+        };
+        if expiry.fatal {
+            self.fail(Status::RetryExceeded);
+        } else {
+            self.retries += 1;
+            self.rerequested = false;
+            self.recover(config);
+        }
+        Some(expiry)
+    }
+
+    fn recover(&mut self, config: &Config) {
+        if let Some(oldest) = self.queue.oldest() {
+            let to = config.recovery.resume(&self.flight, oldest);
+            self.rewind(to);
+        }
+    }
+
+    /// Nothing is outstanding after a rewind: the timer starts with the first packet that is sent again.
+    fn rewind(&mut self, to: u64) {
+        self.flight.rewind(to);
+        self.queue.rewind();
+        self.reads = 0;
+        self.unasked = 0;
+        self.state = State::Open;
+        self.deadline = Time::MAX;
+    }
+
+    fn fail(&mut self, status: Status) {
+        self.state = State::Failed(status);
+        self.deadline = Time::MAX;
+    }
+
+    /// The next work request that ended; in the order of posting.
+    #[inline]
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.queue.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let State::Failed(status) = self.state else { return None };
+        let id = self.queue.pop_failed()?;
+        self.state = State::Failed(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    /// Nothing is left to send or to wait for.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.flight.una == self.queue.tail || self.is_error()
+    }
+
+    /// Given up: silent for ever.
+    #[inline]
+    pub fn is_error(&self) -> bool {
+        matches!(self.state, State::Failed(_))
+    }
+
+    /// The oldest sequence number that is not acknowledged, or the next one to be used.
+    #[inline]
+    pub fn oldest(&self) -> Psn {
+        self.psn(self.flight.una)
+    }
+
+    /// Sequence numbers sent in this round and not acknowledged.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.flight.outstanding() as u32
+    }
+
+    /// What it has done and seen.
+    #[inline]
+    pub fn counters(&self) -> &RequesterCounters {
+        &self.counters
+    }
+
+    #[inline]
+    fn psn(&self, seq: u64) -> Psn {
+        self.first.ahead(seq as u32)
+    }
+
+    /// The number behind a PSN, if that was sent and is not acknowledged.
+    #[inline]
+    fn sent(&self, psn: Psn) -> Option<u64> {
+        let distance = psn.distance(self.psn(self.flight.una));
+        let seq = self.flight.una + u64::try_from(distance).ok()?;
+        (seq < self.flight.high).then_some(seq)
+    }
+}
+
+/// Where a response's payload lies, if the response is one of this READ.
+fn item_offset_or_end(read: &Item, seq: u64, mtu: u16) -> Option<u32> {
+    (seq < read.end()).then(|| read.offset(seq, mtu))
+}
+
+#[inline]
+fn after(now: Time, timeout: Option<Span>) -> Time {
+    timeout.map_or(Time::MAX, |timeout| now.saturating_add(timeout))
+}

@@ -1,0 +1,132 @@
+//! The work requests of a requester, from posting to completion.
+
+use std::collections::VecDeque;
+
+use super::config::Config;
+use super::work::{Op, Work};
+
+/// Works in posting order: the first `done` are finished and wait to be reported, then those that wait for an
+/// answer, then, from `cursor` on, those that are not sent completely.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SendQueue {
+    items: VecDeque<Item>,
+    done: u32,
+    cursor: u32,
+    /// The sequence number that the next posted work starts with.
+    pub(super) tail: u64,
+}
+
+/// A work and the sequence numbers it takes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    pub(super) id: u64,
+    pub(super) addr: u64,
+    pub(super) first: u64,
+    pub(super) len: u32,
+    pub(super) packets: u32,
+    pub(super) rkey: u32,
+    imm: u32,
+    has_imm: bool,
+    pub(super) op: Op,
+}
+
+const _: () = assert!(size_of::<Item>() == 48);
+
+impl Item {
+    /// The number behind the last one.
+    #[inline]
+    pub(super) const fn end(&self) -> u64 {
+        self.first + self.packets as u64
+    }
+
+    /// Where the payload of a packet lies in the message.
+    #[inline]
+    pub(super) const fn offset(&self, seq: u64, mtu: u16) -> u32 {
+        (seq - self.first) as u32 * mtu as u32
+    }
+
+    /// Bytes in the packet whose payload lies at `offset`.
+    #[inline]
+    pub(super) const fn payload_at(&self, offset: u32, mtu: u16) -> u16 {
+        let rest = self.len - offset;
+        if rest < mtu as u32 { rest as u16 } else { mtu }
+    }
+
+    #[inline]
+    pub(super) const fn imm(&self) -> Option<u32> {
+        if self.has_imm { Some(self.imm) } else { None }
+    }
+}
+
+impl SendQueue {
+    pub(super) fn push(&mut self, config: &Config, work: Work) {
+        assert!(work.len <= Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
+        assert!(work.op != Op::Read || work.imm.is_none(), "a read carries no immediate data");
+        let packets = config.packets(work.len);
+        self.items.push_back(Item {
+            id: work.id,
+            addr: work.addr,
+            first: self.tail,
+            len: work.len,
+            packets,
+            rkey: work.rkey,
+            imm: work.imm.unwrap_or(0),
+            has_imm: work.imm.is_some(),
+            op: work.op,
+        });
+        self.tail += packets as u64;
+    }
+
+    /// The oldest work that is not finished.
+    #[inline]
+    pub(super) fn oldest(&self) -> Option<&Item> {
+        self.items.get(self.done as usize)
+    }
+
+    /// The work that is being sent.
+    #[inline]
+    pub(super) fn current(&self) -> Option<&Item> {
+        self.items.get(self.cursor as usize)
+    }
+
+    /// The oldest unfinished READ that starts at or before `seq`.
+    pub(super) fn oldest_read_to(&self, seq: u64) -> Option<&Item> {
+        let unfinished = self.items.range(self.done as usize..);
+        unfinished.take_while(|item| item.first <= seq).find(|item| item.op == Op::Read)
+    }
+
+    /// The current work is sent; the next one follows.
+    #[inline]
+    pub(super) const fn next_work(&mut self) {
+        self.cursor += 1;
+    }
+
+    /// The oldest work is finished.
+    #[inline]
+    pub(super) const fn finish_oldest(&mut self) {
+        self.done += 1;
+    }
+
+    /// Sending continues with the oldest unfinished work.
+    #[inline]
+    pub(super) const fn rewind(&mut self) {
+        self.cursor = self.done;
+    }
+
+    /// Takes the oldest finished work.
+    #[inline]
+    pub(super) fn pop_done(&mut self) -> Option<u64> {
+        if self.done == 0 {
+            return None;
+        }
+        self.done -= 1;
+        self.cursor = self.cursor.saturating_sub(1);
+        self.items.pop_front().map(|item| item.id)
+    }
+
+    /// Takes the oldest work of a queue in which nothing more is finished.
+    pub(super) fn pop_failed(&mut self) -> Option<u64> {
+        self.cursor = self.cursor.saturating_sub(1);
+        self.items.pop_front().map(|item| item.id)
+    }
+}
