@@ -1,0 +1,66 @@
+//! Why bytes are refused.
+
+use std::fmt;
+
+/// Why bytes are not the packet they should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Malformed {
+    /// The bytes end before the named header does.
+    Truncated(&'static str),
+    /// No such operation.
+    Opcode(u8),
+    /// A transport header version other than 0.
+    TransportVersion(u8),
+    /// What follows the Ethernet header is not what was asked for.
+    EtherType(u16),
+    /// An IP header whose version contradicts the `EtherType`, or is neither 4 nor 6.
+    IpVersion(u8),
+    /// An IPv4 header shorter than 20 bytes, in 32-bit words.
+    IpHeaderWords(u8),
+    /// The IPv4 header does not match its checksum.
+    IpChecksum,
+    /// Part of an IPv4 packet: `RoCEv2` forbids fragments (IBA A17).
+    Fragment,
+    /// IP carries something other than UDP.
+    Protocol(u8),
+    /// UDP, but not to the port of `RoCEv2`.
+    UdpPort(u16),
+    /// The named length field is too small for what it must cover.
+    Length(&'static str),
+    /// The UDP length differs from what the IP header leaves for it.
+    UdpLength {
+        /// As the UDP header says.
+        udp: usize,
+        /// As the IP header says.
+        ip: usize,
+    },
+    /// Payload and pad are not a multiple of four bytes (IBA 9.2).
+    Alignment(usize),
+    /// A MAC control frame that is no pause.
+    MacControl(u16),
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Truncated(header) => write!(f, "the bytes end within the {header}"),
+            Self::Opcode(opcode) => write!(f, "no operation has opcode {opcode:#04x}"),
+            Self::TransportVersion(version) => write!(f, "transport header version {version} is not 0"),
+            Self::EtherType(ethertype) => write!(f, "EtherType {ethertype:#06x} does not belong here"),
+            Self::IpVersion(version) => write!(f, "IP version {version} does not belong here"),
+            Self::IpHeaderWords(words) => write!(f, "an IPv4 header of {words} words is shorter than 5"),
+            Self::IpChecksum => f.write_str("the IPv4 header does not match its checksum"),
+            Self::Fragment => f.write_str("an IPv4 fragment, which RoCEv2 forbids"),
+            Self::Protocol(protocol) => write!(f, "IP protocol {protocol} is not 17 (UDP)"),
+            Self::UdpPort(port) => write!(f, "UDP port {port} is not {}", crate::ROCE_PORT),
+            Self::Length(field) => write!(f, "the {field} is smaller than what it covers"),
+            Self::UdpLength { udp, ip } => {
+                write!(f, "UDP length {udp} differs from the {ip} bytes that IP carries")
+            }
+            Self::Alignment(len) => write!(f, "payload and pad are {len} bytes, not a multiple of 4"),
+            Self::MacControl(opcode) => write!(f, "MAC control opcode {opcode:#06x} is not a pause"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}

@@ -1,0 +1,125 @@
+//! The numbers inside a block, in the byte order of its section.
+
+use super::{CaptureError, Fault, code};
+
+/// Which byte of a number comes first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ByteOrder {
+    Little,
+    Big,
+}
+
+impl ByteOrder {
+    pub(super) const fn u16(self, bytes: [u8; 2]) -> u16 {
+        match self {
+            Self::Little => u16::from_le_bytes(bytes),
+            Self::Big => u16::from_be_bytes(bytes),
+        }
+    }
+
+    pub(super) const fn u32(self, bytes: [u8; 4]) -> u32 {
+        match self {
+            Self::Little => u32::from_le_bytes(bytes),
+            Self::Big => u32::from_be_bytes(bytes),
+        }
+    }
+
+    const fn i64(self, bytes: [u8; 8]) -> i64 {
+        match self {
+            Self::Little => i64::from_le_bytes(bytes),
+            Self::Big => i64::from_be_bytes(bytes),
+        }
+    }
+}
+
+/// What is left of a block.
+pub(super) struct Fields<'a> {
+    rest: &'a [u8],
+    order: ByteOrder,
+    /// The place of the block in the file.
+    start: u64,
+    /// The place of `rest` in the file.
+    offset: u64,
+}
+
+/// One option of a block.
+pub(super) struct OptionField<'a> {
+    pub(super) code: u16,
+    pub(super) value: &'a [u8],
+    /// The place of the value in the file.
+    pub(super) offset: u64,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) const fn new(block: &'a [u8], order: ByteOrder, offset: u64) -> Self {
+        Self { rest: block, order, start: offset, offset }
+    }
+
+    /// The fields inside an option's value.
+    pub(super) const fn inside(&self, option: &OptionField<'a>) -> Self {
+        Self::new(option.value, self.order, option.offset)
+    }
+
+    /// How many bytes of the block were taken.
+    pub(super) const fn position(&self) -> usize {
+        (self.offset - self.start) as usize
+    }
+
+    pub(super) const fn fault(&self, fault: Fault) -> CaptureError {
+        CaptureError { offset: self.offset, fault }
+    }
+
+    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, CaptureError> {
+        self.array(what).map(|bytes| self.order.u16(bytes))
+    }
+
+    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, CaptureError> {
+        self.array(what).map(|bytes| self.order.u32(bytes))
+    }
+
+    pub(super) fn i64(&mut self, what: &'static str) -> Result<i64, CaptureError> {
+        self.array(what).map(|bytes| self.order.i64(bytes))
+    }
+
+    /// Bytes that are filled up to a multiple of four.
+    pub(super) fn padded(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], CaptureError> {
+        let bytes = self.bytes(len, what)?;
+        self.bytes(len.wrapping_neg() & 0b11, what)?;
+        Ok(bytes)
+    }
+
+    /// The next option, until the end of options or of the block.
+    pub(super) fn next_option(&mut self) -> Result<Option<OptionField<'a>>, CaptureError> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let code = self.u16("option")?;
+        let len = self.u16("option")?;
+        let offset = self.offset;
+        let value = self.padded(len as usize, "option")?;
+        Ok((code != code::OPTION_END).then_some(OptionField { code, value, offset }))
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], CaptureError> {
+        let (bytes, rest) =
+            self.rest.split_first_chunk().ok_or_else(|| self.fault(Fault::ShortBlock(what)))?;
+        self.rest = rest;
+        self.offset += N as u64;
+        Ok(*bytes)
+    }
+
+    fn bytes(&mut self, len: usize, what: &'static str) -> Result<&'a [u8], CaptureError> {
+        let split = self.rest.split_at_checked(len);
+        let (bytes, rest) = split.ok_or_else(|| self.fault(Fault::ShortBlock(what)))?;
+        self.rest = rest;
+        self.offset += len as u64;
+        Ok(bytes)
+    }
+}
+
+impl OptionField<'_> {
+    /// The value as text, with marks where it is not text.
+    pub(super) fn text(&self) -> std::borrow::Cow<'_, str> {
+        String::from_utf8_lossy(self.value)
+    }
+}

@@ -1,0 +1,81 @@
+//! A file that knows where it is.
+
+use std::io::{self, BufReader, Read};
+
+use super::{CaptureError, Fault};
+
+/// A source of bytes and how many were taken from it.
+pub(super) struct Input<R> {
+    source: BufReader<R>,
+    offset: u64,
+}
+
+impl<R: Read> Input<R> {
+    pub(super) fn new(source: R) -> Self {
+        Self { source: BufReader::new(source), offset: 0 }
+    }
+
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The next `N` bytes; `None` if the file ends before the first of them.
+    pub(super) fn array_or_end<const N: usize>(
+        &mut self,
+        what: &'static str,
+    ) -> Result<Option<[u8; N]>, CaptureError> {
+        let mut bytes = [0; N];
+        let mut filled = 0;
+        while filled < N {
+            match self.source.read(&mut bytes[filled..]) {
+                Ok(0) if filled == 0 => return Ok(None),
+                Ok(0) => return Err(self.ended(filled, what)),
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        self.offset += N as u64;
+        Ok(Some(bytes))
+    }
+
+    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], CaptureError> {
+        self.array_or_end(what)?.ok_or_else(|| self.ended(0, what))
+    }
+
+    /// Replaces `buffer` by the next `len` bytes. It grows with what is there, not with what is claimed.
+    pub(super) fn read(
+        &mut self,
+        buffer: &mut Vec<u8>,
+        len: u32,
+        what: &'static str,
+    ) -> Result<(), CaptureError> {
+        buffer.clear();
+        let count =
+            self.source.by_ref().take(len.into()).read_to_end(buffer).map_err(|error| self.failed(error))?;
+        self.advance(count as u64, len, what)
+    }
+
+    /// Steps over `len` bytes.
+    pub(super) fn skip(&mut self, len: u32, what: &'static str) -> Result<(), CaptureError> {
+        let count = io::copy(&mut self.source.by_ref().take(len.into()), &mut io::sink());
+        let count = count.map_err(|error| self.failed(error))?;
+        self.advance(count, len, what)
+    }
+
+    fn advance(&mut self, count: u64, len: u32, what: &'static str) -> Result<(), CaptureError> {
+        if count < len.into() {
+            return Err(self.ended(count as usize, what));
+        }
+        self.offset += count;
+        Ok(())
+    }
+
+    fn ended(&self, filled: usize, what: &'static str) -> CaptureError {
+        CaptureError { offset: self.offset + filled as u64, fault: Fault::Truncated(what) }
+    }
+
+    fn failed(&self, error: io::Error) -> CaptureError {
+        CaptureError { offset: self.offset, fault: Fault::Io(error) }
+    }
+}

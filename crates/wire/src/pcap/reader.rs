@@ -1,0 +1,88 @@
+//! Reading captures of either format.
+
+use std::io::Read;
+use std::ops::Range;
+
+use super::blocks::Blocks;
+use super::classic::Classic;
+use super::input::Input;
+use super::{CaptureError, Fault, Interface, Packet, code};
+
+/// Reads the packets of a capture file one by one. It buffers by itself.
+pub struct Reader<R> {
+    input: Input<R>,
+    format: Format,
+    shelf: Shelf,
+    finished: bool,
+}
+
+enum Format {
+    Blocks(Blocks),
+    Classic(Classic),
+}
+
+/// What is kept between packets: the interfaces, and the memory of the packet at hand.
+#[derive(Default)]
+pub(super) struct Shelf {
+    pub(super) interfaces: Vec<Interface>,
+    pub(super) block: Vec<u8>,
+    pub(super) comment: String,
+}
+
+/// A packet by its place in the shelf.
+pub(super) struct Located {
+    pub(super) interface: u32,
+    pub(super) time_ns: u64,
+    pub(super) original_len: u32,
+    /// Within the block.
+    pub(super) bytes: Range<usize>,
+    pub(super) commented: bool,
+}
+
+impl<R: Read> Reader<R> {
+    /// Starts to read a file, whose first bytes tell its format.
+    pub fn new(source: R) -> Result<Self, CaptureError> {
+        let mut input = Input::new(source);
+        let mut shelf = Shelf::default();
+        let magic = input.array("file header")?;
+        let format = if u32::from_be_bytes(magic) == code::SECTION_HEADER {
+            Format::Blocks(Blocks::start(&mut input)?)
+        } else if let Some(classic) = Classic::recognize(magic) {
+            shelf.interfaces.push(classic.read_header(&mut input)?);
+            Format::Classic(classic)
+        } else {
+            return Err(CaptureError { offset: 0, fault: Fault::NotACapture(magic) });
+        };
+        Ok(Self { input, format, shelf, finished: false })
+    }
+
+    /// The interfaces of the current section, as far as it was read.
+    pub fn interfaces(&self) -> &[Interface] {
+        &self.shelf.interfaces
+    }
+
+    /// The next packet; `None` at the end of the file, and after an error.
+    pub fn next_packet(&mut self) -> Result<Option<Packet<'_>>, CaptureError> {
+        if self.finished {
+            return Ok(None);
+        }
+        let located = match &mut self.format {
+            Format::Blocks(blocks) => blocks.next(&mut self.input, &mut self.shelf),
+            Format::Classic(classic) => classic.next(&mut self.input, &mut self.shelf),
+        };
+        self.finished = !matches!(located, Ok(Some(_)));
+        Ok(located?.map(|located| self.shelf.packet(located)))
+    }
+}
+
+impl Shelf {
+    fn packet(&self, located: Located) -> Packet<'_> {
+        Packet {
+            interface: located.interface,
+            time_ns: located.time_ns,
+            original_len: located.original_len,
+            bytes: &self.block[located.bytes],
+            comment: located.commented.then_some(self.comment.as_str()),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The headers of the transport itself: the BTH, and the extension headers that its operation calls for.
+
+mod aeth;
+mod atomic;
+mod bth;
+mod deth;
+mod extension;
+mod reth;
+mod word;
+
+pub use aeth::{AethRepr, Credits, NakCode, RnrTimer, Syndrome};
+pub use atomic::{AtomicAckEthRepr, AtomicEthRepr};
+pub use bth::BthRepr;
+pub use deth::DethRepr;
+pub use extension::{Extension, Layout};
+pub use reth::RethRepr;
+pub use word::{IethRepr, ImmDtRepr};
+
+/// The low 24 bits, most significant byte first.
+const fn be24(number: u32) -> [u8; 3] {
+    let [_, a, b, c] = number.to_be_bytes();
+    [a, b, c]
+}
+
+const fn from_be24([a, b, c]: [u8; 3]) -> u32 {
+    u32::from_be_bytes([0, a, b, c])
+}

@@ -1,0 +1,19 @@
+//! The border between bytes and laid-out headers: the only place that casts.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::Malformed;
+
+/// The header at the start of `bytes`, which is called `what`, and what follows it.
+pub(crate) fn split<'a, T>(bytes: &'a [u8], what: &'static str) -> Result<(&'a T, &'a [u8]), Malformed>
+where
+    T: FromBytes + KnownLayout + Immutable + Unaligned,
+{
+    T::ref_from_prefix(bytes).map_err(|_| Malformed::Truncated(what))
+}
+
+/// Lays `header` over `buffer`, which has exactly its size.
+pub(crate) fn fill<T: IntoBytes + Immutable>(header: &T, buffer: &mut [u8]) {
+    assert_eq!(buffer.len(), size_of::<T>(), "a buffer has the length its header asks for");
+    buffer.copy_from_slice(header.as_bytes());
+}

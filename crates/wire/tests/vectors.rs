@@ -1,0 +1,83 @@
+//! Packets from real adapters, byte by byte.
+
+use wiremend_units::{Psn, QpNum};
+use wiremend_wire::{
+    BthRepr, Ecn, EthernetRepr, Extension, Icrc, IpRepr, Opcode, RoceFrame, TrafficClass, Trailer, icrc,
+};
+
+/// A UC SEND of 18 bytes, with its two pad bytes and ICRC.
+const UC_SEND: &str = "45010040 04784000 4011b4d5 c0a80007 c0a80007 c00012b7 002caca2 \
+    2460ffff 000000d3 00cf1710 4630818b e28935d9 0e9a9550 5401be88 5e500000 78f353f3";
+
+/// A congestion notification of a `ConnectX-4 Lx`.
+const CNP: &str = "45c2003c 718c4000 40119161 0a001101 0a001201 000012b7 00280000 \
+    8100ffff 40000118 00000000 00000000 00000000 00000000 00000000 82fd002a";
+
+#[test]
+fn icrcs_match_those_of_real_packets() {
+    for (packet, wire_bytes) in [(UC_SEND, [0x78, 0xF3, 0x53, 0xF3]), (CNP, [0x82, 0xFD, 0x00, 0x2A])] {
+        let packet = bytes(packet);
+        let covered = &packet[..packet.len() - 4];
+        assert_eq!(icrc(covered).unwrap().to_le_bytes(), wire_bytes);
+    }
+}
+
+#[test]
+fn a_real_send_is_understood() {
+    let frame = framed(UC_SEND);
+    let received = RoceFrame::parse(&frame).unwrap();
+    assert_eq!(received.icrc, Icrc::Good);
+    assert_eq!(received.frame.ip.class(), TrafficClass { dscp: 0, ecn: Ecn::Capable1 });
+    assert_eq!(received.frame.bth, BthRepr::new(Opcode::UcSendOnly, QpNum::new(0xD3), Psn::new(0xCF_1710)));
+    assert_eq!(received.frame.payload, &bytes(UC_SEND)[40..58]);
+    assert_eq!(received.payload_len, 18);
+}
+
+/// Written again, a real packet is the same but for the UDP checksum, which we leave out and the ICRC leaves alone.
+#[test]
+fn real_packets_are_written_as_they_were_read() {
+    for vector in [UC_SEND, CNP] {
+        let mut original = framed(vector);
+        let again = RoceFrame::parse(&original).unwrap().frame.to_bytes(Trailer::None);
+        original[40..42].fill(0);
+        assert_eq!(again, original);
+    }
+}
+
+#[test]
+fn a_real_cnp_is_what_we_would_send() {
+    let frame = framed(CNP);
+    let received = RoceFrame::parse(&frame).unwrap();
+    assert_eq!(received.icrc, Icrc::Good);
+    assert_eq!(received.frame.bth, BthRepr::cnp(QpNum::new(0x118)));
+    assert_eq!(received.frame.extension, Extension::Cnp);
+    assert_eq!(received.original_frame_len(), 78);
+}
+
+/// Routers decrement the TTL and mark congestion: the ICRC must not notice.
+#[test]
+fn what_routers_change_is_not_covered() {
+    let original = framed(UC_SEND);
+    let mut frame = RoceFrame::parse(&original).unwrap().frame;
+    let IpRepr::V4(ip) = &mut frame.ip else { panic!("an IPv4 vector") };
+    ip.ttl -= 3;
+    ip.class = TrafficClass { dscp: 26, ecn: Ecn::Congested };
+    frame.bth.fecn = true;
+    let routed = frame.to_bytes(Trailer::None);
+    assert_eq!(routed[routed.len() - 4..], original[original.len() - 4..]);
+    assert_eq!(RoceFrame::parse(&routed).unwrap().icrc, Icrc::Good);
+}
+
+/// The packet behind a MAC header.
+fn framed(packet: &str) -> Vec<u8> {
+    let ethernet = EthernetRepr::default();
+    let mut frame = vec![0; ethernet.buffer_len()];
+    ethernet.emit(0x0800, &mut frame);
+    frame.extend(bytes(packet));
+    frame
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits: String = hex.split_whitespace().collect();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}
