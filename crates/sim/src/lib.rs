@@ -1,1 +1,42 @@
-//! 
+//! The deterministic packet-level simulator.
+//!
+//! A scenario is built into a [`Simulation`]: switches and hosts joined by lanes (one direction of a link each),
+//! applications on the hosts, and the protocol cores of `wiremend-proto` at both ends of every connection. It
+//! runs in simulated picoseconds and shows what happens to an [`Observer`].
+//!
+//! ```text
+//!  app ──post──► host ──NIC──► lane ~~~► switch ──port──► lane ~~~► host ──► responder ──► app
+//!   ▲             ▲                                                   │
+//!   └─completion──┴──────────────◄~~~ acknowledgements ◄──────────────┘
+//! ```
+//!
+//! Where to look: `queue` orders events; `wires` moves frames over lanes; `part` is what one thread owns and how a
+//! switch forwards; `host` is NIC, connections and their ends; `app` is what hosts do; `run` is the course of
+//! time over all parts; `build` makes it all from a scenario.
+//!
+//! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
+
+mod app;
+mod barrier;
+mod build;
+mod cause;
+mod egress;
+mod frame;
+mod host;
+mod ideal;
+mod network;
+mod notice;
+mod observe;
+mod part;
+mod queue;
+mod run;
+mod simulation;
+mod source;
+mod wires;
+
+pub use build::{BuildError, Files};
+pub use frame::{Frame, Kind};
+pub use host::HostCounters;
+pub use observe::Captured;
+pub use run::{Ending, Observer, Progress};
+pub use simulation::{LaneCounters, Options, Results, Simulation};

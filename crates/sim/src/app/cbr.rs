@@ -1,0 +1,41 @@
+//! An open-loop load: frames of one size at a constant rate, acknowledged by nobody.
+
+use wiremend_units::{Bytes, Rate, Time};
+
+use super::{Action, Raw};
+use crate::frame::GAP_BYTES;
+
+pub(crate) struct Cbr {
+    frame: Raw,
+    rate: Rate,
+    start: Time,
+    stop: Time,
+    /// Frames sent. The time of each is computed from the start, so that rounding never adds up.
+    sent: u64,
+}
+
+impl Cbr {
+    pub(crate) fn new(frame: Raw, rate: Rate, start: Time, stop: Time) -> Self {
+        Self { frame, rate, start, stop, sent: 0 }
+    }
+
+    pub(crate) fn next_poll(&self) -> Time {
+        let bytes = Bytes::new((u64::from(self.frame.len) + GAP_BYTES) * self.sent);
+        let due = self.start.saturating_add(self.rate.serialize(bytes));
+        // At the stop it comes once more, to be taken off the books.
+        if self.is_done() { Time::MAX } else { due.min(self.stop) }
+    }
+
+    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if now >= self.stop {
+            self.sent = u64::MAX;
+            return;
+        }
+        self.sent += 1;
+        actions.push(Action::Raw(self.frame));
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.sent == u64::MAX
+    }
+}

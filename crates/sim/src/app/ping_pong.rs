@@ -1,0 +1,135 @@
+//! A closed loop of requests and replies, as latency benchmarks run it: the next request leaves when the reply to
+//! the last one is there and its own work request has completed.
+
+use wiremend_measure::Outcome;
+use wiremend_units::{FlowId, HostId, Time};
+
+use super::{Action, Done, Ended, Post};
+
+/// The side that asks and measures.
+pub(crate) struct PingPong {
+    peer: HostId,
+    bytes: u32,
+    first_flow: FlowId,
+    begun: u64,
+    iterations: u64,
+    start: Time,
+    replied: bool,
+    done: Option<Done>,
+    open: bool,
+    broken: bool,
+}
+
+impl PingPong {
+    pub(crate) fn new(peer: HostId, bytes: u32, iterations: u64, first_flow: FlowId, start: Time) -> Self {
+        Self {
+            peer,
+            bytes,
+            first_flow,
+            begun: 0,
+            iterations,
+            start,
+            replied: false,
+            done: None,
+            open: false,
+            broken: false,
+        }
+    }
+
+    pub(crate) fn next_poll(&self) -> Time {
+        if self.begun == 0 && self.iterations > 0 { self.start } else { Time::MAX }
+    }
+
+    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if self.begun == 0 && now >= self.start {
+            self.ask(now, actions);
+        }
+    }
+
+    pub(crate) fn on_completion(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+        self.done = Some(done);
+        if done.outcome != Outcome::Finished {
+            self.broken = true;
+            self.end(now, done, actions);
+        } else if self.replied {
+            self.turn(now, done, actions);
+        }
+    }
+
+    pub(crate) fn on_receive(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.replied = true;
+        if let Some(done) = self.done {
+            self.turn(now, done, actions);
+        }
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.broken || self.begun == self.iterations
+    }
+
+    pub(crate) fn cut_off(&mut self, now: Time, outcome: Outcome) -> Option<Ended> {
+        let done = self.done.map_or(Done::unfinished(outcome), |done| Done { outcome, ..done });
+        std::mem::take(&mut self.open).then(|| self.ended(now, done))
+    }
+
+    fn turn(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+        self.end(now, done, actions);
+        if self.begun < self.iterations {
+            self.ask(now, actions);
+        }
+    }
+
+    fn ask(&mut self, now: Time, actions: &mut Vec<Action>) {
+        self.begun += 1;
+        self.start = now;
+        self.open = true;
+        self.replied = false;
+        self.done = None;
+        actions.push(Action::Begin);
+        actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow: None }));
+    }
+
+    fn end(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+        if std::mem::take(&mut self.open) {
+            actions.push(Action::End(self.ended(now, done)));
+        }
+    }
+
+    fn ended(&self, end: Time, done: Done) -> Ended {
+        let flow = FlowId(self.first_flow.0 + self.begun - 1);
+        Ended { flow, dst: self.peer, bytes: self.bytes, start: self.start, end, round_trip: true, done }
+    }
+}
+
+/// The side that answers. It answers the next request only when its last answer has completed.
+pub(crate) struct Echo {
+    bytes: u32,
+    busy: bool,
+    waiting: Option<HostId>,
+}
+
+impl Echo {
+    pub(crate) fn new(bytes: u32) -> Self {
+        Self { bytes, busy: false, waiting: None }
+    }
+
+    pub(crate) fn on_receive(&mut self, from: HostId, actions: &mut Vec<Action>) {
+        self.waiting = Some(from);
+        self.answer(actions);
+    }
+
+    pub(crate) fn on_completion(&mut self, actions: &mut Vec<Action>) {
+        self.busy = false;
+        self.answer(actions);
+    }
+
+    fn answer(&mut self, actions: &mut Vec<Action>) {
+        if self.busy {
+            return;
+        }
+        if let Some(dst) = self.waiting.take() {
+            self.busy = true;
+            actions.push(Action::Post(Post { dst, bytes: self.bytes, flow: None }));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! The impairments of a scenario, lane by lane, each with a random stream of its own.
+
+use std::collections::BTreeMap;
+
+use wiremend_impair::{
+    BadImpairment, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment, Impairments, IpId, Model, Rule, Script, Window,
+};
+use wiremend_scenario::{Direction, Fault, Impair, PacketKind, Scenario};
+use wiremend_units::{LaneId, Psn, Time, stream_seed};
+
+use super::{BuildError, links};
+use crate::network::{Network, purpose};
+
+pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
+    let mut by_lane: BTreeMap<LaneId, Impairments> = BTreeMap::new();
+    for (number, impair) in scenario.impairs.iter().enumerate() {
+        let found = links(&net.graph, &impair.links.value);
+        for link in found.map_err(|what| BuildError::at(impair.links.place, what))? {
+            let lanes: &[LaneId] = match impair.direction {
+                Direction::Both => &[link.forward(), link.backward()],
+                Direction::Forward => &[link.forward()],
+                Direction::Backward => &[link.backward()],
+            };
+            for lane in lanes {
+                let entity = (number as u64) << 32 | u64::from(lane.0);
+                let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
+                let made = impairment(impair, seed).map_err(|error| BuildError::at(impair.place, error.to_string()))?;
+                by_lane.entry(*lane).or_default().push(made);
+            }
+        }
+    }
+    Ok(by_lane.into_iter().collect())
+}
+
+fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
+    let window = Window::new(impair.start, impair.stop.unwrap_or(Time::MAX))?;
+    let model: Model = match &impair.fault {
+        Fault::BitErrors(fault) => BitErrors::new(fault.rate.get(), seed)?.into(),
+        Fault::Frames(fault) => FrameLoss::new(fault.rate.get(), seed)?.into(),
+        Fault::Bursts(fault) => GilbertElliott::from_bursts(fault.loss.get(), fault.length.get(), seed)?.into(),
+        Fault::GilbertElliott(fault) => {
+            let channel = Channel {
+                good_to_bad: fault.to_bad.get(),
+                bad_to_good: fault.to_good.get(),
+                loss_good: fault.loss_good.get(),
+                loss_bad: fault.loss_bad.get(),
+            };
+            GilbertElliott::new(channel, seed)?.into()
+        }
+        Fault::Every(fault) => EveryNth::new(fault.n.get(), fault.offset.get())?.into(),
+        Fault::IpId(fault) => IpId::new(fault.mask.get(), fault.value.get())?.into(),
+        Fault::Script(fault) => Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into(),
+    };
+    Ok(Impairment::during(window, model))
+}
+
+fn rule(rule: &wiremend_scenario::Rule) -> Rule {
+    let mut made = match rule.psn {
+        Some(psn) => Rule::nth_of_psn(rule.nth.get(), Psn::new(psn.get())),
+        None => Rule::nth_frame(rule.nth.get()),
+    };
+    let kind = match rule.packet {
+        PacketKind::Any => None,
+        PacketKind::Data => Some(FrameKind::Data),
+        PacketKind::Ack => Some(FrameKind::Ack),
+        PacketKind::Nak => Some(FrameKind::Nak),
+        PacketKind::ReadRequest => Some(FrameKind::ReadRequest),
+        PacketKind::ReadResponse => Some(FrameKind::ReadResponse),
+    };
+    if let Some(kind) = kind {
+        made = made.of_kind(kind);
+    }
+    made.times(rule.count.get())
+}

@@ -1,0 +1,228 @@
+//! From a scenario to parts that can run.
+
+mod impair;
+mod topology;
+mod workload;
+
+use std::sync::Arc;
+
+use wiremend_fabric::Plan;
+use wiremend_proto::rc;
+use wiremend_scenario::{Operation, Pace, Place, Ports, QueuePairs, Recovery, Scenario};
+use wiremend_units::{LaneId, Span, Time, stream_seed};
+
+use crate::egress::Egress;
+use crate::host::{Host, Tally};
+use crate::network::{Latencies, Network, Transport, purpose};
+use crate::part::Part;
+use crate::queue::Queue;
+use crate::run::Limits;
+use crate::simulation::Options;
+use crate::source::Sources;
+use crate::wires::Wires;
+
+pub(crate) use topology::links;
+
+/// Why a scenario that reads well cannot be run, and where it says so.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BuildError {
+    /// The place in the scenario.
+    pub place: Place,
+    /// What is wrong, and what would be right.
+    pub what: String,
+    /// The machine lacks something, the scenario is fine.
+    pub environment: bool,
+}
+
+impl BuildError {
+    fn at(place: Place, what: impl Into<String>) -> Self {
+        Self { place, what: what.into(), environment: false }
+    }
+}
+
+/// Where the files that a scenario names come from.
+pub trait Files {
+    /// Opens a file by the name in the scenario. The error says what is wrong, with the name.
+    fn open(&self, name: &str) -> Result<Box<dyn std::io::BufRead>, String>;
+}
+
+/// What a run starts from.
+pub(crate) struct Built {
+    pub(crate) parts: Vec<Part>,
+    pub(crate) limits: Limits,
+    pub(crate) net: Arc<Network>,
+}
+
+/// Bytes of state that a lane, a host and an entry of the routes take, roughly: for refusing what cannot fit.
+const LANE_BYTES: u64 = 400;
+const HOST_BYTES: u64 = 1_500;
+/// Bytes that a frame under way takes, with the slack of a ring that doubles.
+const FRAME_BYTES: u64 = 128;
+
+pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
+    check_memory(scenario, options)?;
+    let graph = topology::graph(scenario)?;
+    let topology = &scenario.topology;
+    let latencies =
+        Latencies { switch: topology.switch_latency, host_tx: topology.host_tx_latency, host_rx: topology.host_rx_latency };
+    let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
+    let apps = workload::place(scenario, files, &net)?;
+    let impairments = impair::place(scenario, &net)?;
+    let part_of_node = assign(&net, options.threads);
+    let count = part_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
+    let ports = ports(scenario, options);
+    let mut parts: Vec<_> = (0..count).map(|part| new_part(&net, &part_of_node, part as u16, count, ports)).collect();
+    let owner = |lane: LaneId| usize::from(part_of_node[net.graph.lane_from(lane).index()]);
+    for (lane, impairments) in impairments {
+        parts[owner(lane)].wires.impair(lane, impairments);
+    }
+    for (host, app) in apps {
+        parts[usize::from(part_of_node[host.index()])].hosts[host.index()].add_app(app);
+    }
+    watch(&mut parts, &net, options, owner);
+    let sample_every = scenario.series.as_ref().map(|series| series.every);
+    if let Some(series) = &scenario.series {
+        for link in links(&net.graph, &series.links.value).map_err(|what| BuildError::at(series.links.place, what))? {
+            for lane in [link.forward(), link.backward()] {
+                parts[owner(lane)].sampled.push(lane);
+            }
+        }
+    }
+    let limits = Limits {
+        stop_at: Time::ZERO + scenario.stop.after,
+        lookahead: net.plan.lookahead,
+        sample_every,
+        in_flight_max: options.memory_bytes_max.map_or(u64::MAX, |max| max / FRAME_BYTES),
+    };
+    Ok(Built { parts, limits, net })
+}
+
+/// How ports are made.
+#[derive(Clone, Copy)]
+struct PortKind {
+    scheduled: bool,
+    buffer_bytes_max: Option<u64>,
+}
+
+fn ports(scenario: &Scenario, options: &Options) -> PortKind {
+    let mut classes = workload::classes(scenario);
+    classes.dedup();
+    let scheduled = options.scheduled || scenario.engine.ports == Ports::Scheduled || classes.len() > 1;
+    PortKind { scheduled, buffer_bytes_max: scenario.topology.buffer.max().map(|bytes| bytes.get()) }
+}
+
+fn transport(scenario: &Scenario) -> Transport {
+    let transport = &scenario.transport;
+    let config = rc::Config {
+        mtu: transport.mtu.get(),
+        timeout: transport.timeout(),
+        retry_count: transport.retry.get(),
+        rnr_retry: transport.rnr_retry.get(),
+        rnr_timer: rc::Config::default().rnr_timer,
+        window: transport.window.max().map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
+        ack_every: transport.ack_every.get(),
+        reads_max: rc::Config::default().reads_max,
+        recovery: match transport.recovery {
+            Recovery::GoBackN => rc::Recovery::GoBackN,
+            Recovery::GoBack0 => rc::Recovery::GoBackZero,
+        },
+    };
+    let op = match transport.operation {
+        Operation::Write => rc::Op::Write,
+        Operation::Send => rc::Op::Send,
+        Operation::Read => rc::Op::Read,
+    };
+    let pace = match transport.rate {
+        Pace::Line => None,
+        Pace::Fixed(rate) => Some(rate),
+    };
+    Transport {
+        config,
+        op,
+        coalesce: transport.ack_coalescing,
+        per_pair: transport.qp == QueuePairs::PerPair,
+        pace,
+        class: transport.class.get(),
+        ttl: transport.ttl.get(),
+        first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
+    }
+}
+
+fn check_memory(scenario: &Scenario, options: &Options) -> Result<(), BuildError> {
+    let Some(max) = options.memory_bytes_max else { return Ok(()) };
+    let size = topology::size(scenario);
+    let threads = options.threads.max(1) as u64;
+    let need = (size.links * 2 * LANE_BYTES + size.hosts * HOST_BYTES) * threads + size.route_bytes();
+    if need <= max {
+        return Ok(());
+    }
+    let what = format!(
+        "{} hosts and {} links need about {}, and {} are free; choose a smaller topology",
+        size.hosts,
+        size.links,
+        wiremend_units::Bytes::new(need),
+        wiremend_units::Bytes::new(max),
+    );
+    Err(BuildError { place: scenario.topology.place, what, environment: true })
+}
+
+fn assign(net: &Network, threads: usize) -> Arc<[u16]> {
+    let Plan { components, .. } = net.plan;
+    let parts = threads.clamp(1, components.max(1) as usize).min(usize::from(u16::MAX));
+    net.plan.assign(&net.graph, parts).into_iter().map(|part| part as u16).collect()
+}
+
+fn new_part(net: &Arc<Network>, part_of_node: &Arc<[u16]>, number: u16, count: usize, ports: PortKind) -> Part {
+    let graph = &net.graph;
+    let sources = Sources::new(graph.lane_count() as usize, graph.host_count() as usize);
+    let queue = Queue::new(stream_seed(net.seed, purpose::TIES, 0), sources.count(), horizon(net));
+    let mut wires = Wires::new(queue, sources, count);
+    for lane in graph.lanes() {
+        let to = part_of_node[graph.lane_to(lane).index()];
+        wires.add_port(&net.lanes[lane.index()], (to != number).then_some(to));
+        let is_switch = graph.lane_from(lane).0 >= graph.host_count();
+        if is_switch && part_of_node[graph.lane_from(lane).index()] == number {
+            match (ports.scheduled, ports.buffer_bytes_max) {
+                (true, max) => wires.set_egress(lane, Egress::strict(max)),
+                (false, Some(max)) => wires.set_egress(lane, Egress::fifo(max)),
+                (false, None) => {}
+            }
+        }
+    }
+    Part {
+        number,
+        net: Arc::clone(net),
+        part_of_node: Arc::clone(part_of_node),
+        wires,
+        hosts: graph.hosts().map(|host| Host::new(host, graph.uplink(host))).collect(),
+        tally: Tally::default(),
+        events: 0,
+        sampled: Vec::new(),
+        samples: Vec::new(),
+        last_sample: Vec::new(),
+    }
+}
+
+/// How far ahead most events lie: the longest lane and a full frame on the slowest.
+fn horizon(net: &Network) -> Span {
+    let full = wiremend_units::Bytes::new(u64::from(net.transport.config.mtu) + 100);
+    net.lanes.iter().map(|lane| lane.delay + lane.rate.serialize(full)).max().unwrap_or(Span::from_us(1))
+}
+
+fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(LaneId) -> usize) {
+    let lanes = net.graph.lane_count() as usize;
+    for link in &options.captures {
+        for lane in [link.forward(), link.backward()] {
+            let wires = &mut parts[owner(lane)].wires;
+            wires.watch(lane);
+            wires.watch.capture(lane, lanes);
+        }
+    }
+    if let Some(flow) = options.trace {
+        assert_eq!(parts.len(), 1, "a flow is traced by one thread");
+        let wires = &mut parts[0].wires;
+        let ends = net.graph.lanes().map(|lane| (net.graph.lane_from(lane), net.graph.lane_to(lane))).collect();
+        net.graph.lanes().for_each(|lane| wires.watch(lane));
+        wires.watch.trace(flow, ends);
+    }
+}

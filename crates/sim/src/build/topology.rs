@@ -1,0 +1,94 @@
+//! The network of a scenario.
+
+use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Size, Topology};
+use wiremend_scenario::{LinkSet, Scenario, Shape};
+use wiremend_units::LinkId;
+
+use super::BuildError;
+
+/// What the topology will be, without building it.
+pub(super) fn size(scenario: &Scenario) -> Size {
+    match (&scenario.topology.shape, plan(scenario)) {
+        (Shape::Graph(graph), _) => {
+            let (hosts, switches) = (graph.hosts.len() as u64, graph.switches.len() as u64);
+            Size { hosts, switches, tors: switches.min(hosts), links: graph.links.len() as u64 }
+        }
+        (_, Some(topology)) => topology.size(),
+        (_, None) => unreachable!("only a written graph has no plan"),
+    }
+}
+
+pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
+    let built = match (&scenario.topology.shape, plan(scenario)) {
+        (_, Some(topology)) => topology.build(cables(scenario)),
+        (Shape::Graph(graph), _) => return written(scenario, graph),
+        (_, None) => unreachable!("only a written graph has no plan"),
+    };
+    built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))
+}
+
+/// The links that a scenario means, in order.
+pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String> {
+    let of_role = |role| (0..graph.links().len() as u32).map(LinkId).filter(move |link| graph.link_role(*link) == role);
+    match set {
+        LinkSet::All => Ok((0..graph.links().len() as u32).map(LinkId).collect()),
+        LinkSet::Hosts => Ok(of_role(LinkRole::Host).collect()),
+        LinkSet::Switches => Ok(of_role(LinkRole::Switch).collect()),
+        LinkSet::Named(names) => names.iter().map(|name| by_name(graph, name)).collect(),
+    }
+}
+
+fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
+    graph.link_by_name(name).ok_or_else(|| {
+        let names: Vec<_> = (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
+        wiremend_scenario::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+    })
+}
+
+fn plan(scenario: &Scenario) -> Option<Topology> {
+    Some(match &scenario.topology.shape {
+        Shape::Pair(_) => Topology::Pair,
+        Shape::Chain(chain) => {
+            Topology::Chain { switches: chain.switches.get(), hosts_per_end: chain.hosts_per_end.get() }
+        }
+        Shape::FatTree(tree) => Topology::FatTree { k: tree.k.get() },
+        Shape::LeafSpine(layers) => Topology::LeafSpine {
+            leaves: layers.leaves.get(),
+            spines: layers.spines.get(),
+            hosts_per_leaf: layers.hosts_per_leaf.get(),
+        },
+        Shape::Graph(_) => return None,
+    })
+}
+
+fn cables(scenario: &Scenario) -> Cables {
+    let topology = &scenario.topology;
+    let cable = |rate: Option<_>, delay: Option<_>| Cable {
+        rate: rate.unwrap_or(topology.rate),
+        delay: delay.unwrap_or(topology.delay),
+    };
+    Cables {
+        host: cable(topology.host_rate, topology.host_delay),
+        switch: cable(topology.switch_rate, topology.switch_delay),
+    }
+}
+
+fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, BuildError> {
+    let cables = cables(scenario);
+    let is_host = |name: &str| graph.hosts.iter().any(|host| host.as_str() == name);
+    let links: Vec<_> = graph
+        .links
+        .iter()
+        .map(|link| {
+            let [a, b] = [link.ends[0].as_str(), link.ends[1].as_str()];
+            let usual = if is_host(a) || is_host(b) { cables.host } else { cables.switch };
+            let cable = Cable { rate: link.rate.unwrap_or(usual.rate), delay: link.delay.unwrap_or(usual.delay) };
+            NamedLink { a, b, cable }
+        })
+        .collect();
+    let names = |nodes: &[wiremend_scenario::Placed<wiremend_scenario::Name>]| {
+        nodes.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    Graph::from_links(&names(&graph.hosts), &names(&graph.switches), &links)
+        .map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))
+}

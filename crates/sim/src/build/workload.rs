@@ -1,0 +1,209 @@
+//! The workloads of a scenario, as applications on hosts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
+use wiremend_scenario::{App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Workload};
+use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
+
+use super::{BuildError, Files};
+use crate::app::{App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream};
+use crate::network::{Network, purpose};
+
+/// A RoCE message has at most this many bytes (IBA 9.4.3).
+const MESSAGE_BYTES_MAX: u64 = 1 << 31;
+/// Flow numbers of different workloads never meet.
+const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
+
+pub(super) fn place(scenario: &Scenario, files: &dyn Files, net: &Network) -> Result<Vec<(HostId, Placed)>, BuildError> {
+    let mut placed = Vec::new();
+    for (number, workload) in scenario.workloads.iter().enumerate() {
+        let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
+        let maker = Maker { scenario, files, net, workload, first_flow, number: number as u64 };
+        for (host, app) in maker.apps()? {
+            placed.push((host, Placed { port: number as u16, app, done: false }));
+        }
+    }
+    Ok(placed)
+}
+
+/// Every traffic class in use, ascending.
+pub(super) fn classes(scenario: &Scenario) -> Vec<u8> {
+    let mut classes = vec![scenario.transport.class.get()];
+    for workload in &scenario.workloads {
+        if let Kind::Cbr(cbr) = &workload.app {
+            classes.push(cbr.class.get());
+        }
+    }
+    classes.sort_unstable();
+    classes.dedup();
+    classes
+}
+
+struct Maker<'a> {
+    scenario: &'a Scenario,
+    files: &'a dyn Files,
+    net: &'a Network,
+    workload: &'a At<Workload>,
+    first_flow: FlowId,
+    number: u64,
+}
+
+type Apps = Vec<(HostId, App)>;
+
+impl Maker<'_> {
+    fn apps(&self) -> Result<Apps, BuildError> {
+        match &self.workload.app {
+            Kind::Poisson(kind) => self.poisson(kind),
+            Kind::Flows(kind) => self.flows(kind),
+            Kind::PingPong(kind) => self.ping_pong(kind),
+            Kind::Stream(kind) => {
+                let (src, dst) = self.ends(&kind.src, &kind.dst)?;
+                let count = kind.count.map(|count| count.get());
+                let bytes = self.message(kind.message)?;
+                let start = self.workload.start;
+                let stream = Stream::new(dst, bytes, u64::from(kind.depth.get()), count, self.first_flow, start);
+                Ok(vec![(src, App::Stream(stream))])
+            }
+            Kind::List(kind) => self.list(kind),
+            Kind::Cbr(kind) => {
+                let (src, dst) = self.ends(&kind.src, &kind.dst)?;
+                let raw = Raw { dst, len: kind.frame.get(), ttl: kind.ttl.get(), class: kind.class.get() };
+                let stop = kind.stop.unwrap_or(Time::MAX);
+                Ok(vec![(src, App::Cbr(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
+            }
+        }
+    }
+
+    fn poisson(&self, kind: &wiremend_scenario::Poisson) -> Result<Apps, BuildError> {
+        let sizes = self.sizes(&kind.sizes)?;
+        let pairs = kind.endpoints().pairs(&self.scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
+        let sources = destinations(&pairs);
+        let count = sources.len() as u64;
+        let start = self.workload.start;
+        let stop = kind.duration.map_or(Time::MAX, |duration| start.saturating_add(duration));
+        let flows = kind.flows.map_or(u64::MAX, |flows| flows.get());
+        let mut apps = Vec::new();
+        for (index, (source, hosts)) in sources.into_iter().enumerate() {
+            let index = index as u64;
+            let share = if kind.pattern == Pattern::Incast { count } else { 1 };
+            let rate = self.net.lanes[self.net.uplink(source).index()].rate;
+            let Some(pick) = Pick::new(source, hosts) else { continue };
+            apps.push((
+                source,
+                App::Poisson(Poisson::new(Arrivals {
+                    mean_gap: mean_gap(&sizes, kind.load.get(), rate, share),
+                    sizes: sizes.clone(),
+                    pick,
+                    flows: if flows == u64::MAX { flows } else { flows / count + u64::from(index < flows % count) },
+                    start,
+                    stop,
+                    first_flow: FlowId(self.first_flow.0 + index),
+                    flow_step: count,
+                    seed: stream_seed(self.net.seed, purpose::ARRIVALS, self.number << 32 | index),
+                })),
+            ));
+        }
+        Ok(apps)
+    }
+
+    fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<Apps, BuildError> {
+        let pairs = kind.endpoints().pairs(&self.scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
+        let bytes = self.message(kind.bytes)?;
+        let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
+        let mut flow = self.first_flow;
+        for (src, dst) in pairs.iter() {
+            for _ in 0..kind.count.get() {
+                planned.entry(src).or_default().push(Planned { flow, dst, bytes, start: self.workload.start });
+                flow.0 += 1;
+            }
+        }
+        Ok(lists(planned))
+    }
+
+    fn list(&self, kind: &wiremend_scenario::List) -> Result<Apps, BuildError> {
+        let at = |what: String| BuildError::at(kind.file.place, what);
+        let reader = self.files.open(&kind.file).map_err(at)?;
+        let flows = flow_list::parse(reader, self.net.graph.host_count());
+        let flows = flows.map_err(|error| at(format!("{}: {error}", kind.file.value)))?;
+        let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
+        for (number, flow) in flows.iter().enumerate() {
+            let start = self.workload.start.saturating_add(flow.start.since(Time::ZERO));
+            let (bytes, number) = (flow.bytes.get() as u32, FlowId(self.first_flow.0 + number as u64));
+            planned.entry(flow.src).or_default().push(Planned { flow: number, dst: flow.dst, bytes, start });
+        }
+        Ok(lists(planned))
+    }
+
+    fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Apps, BuildError> {
+        let (src, dst) = self.ends(&kind.src, &kind.dst)?;
+        let bytes = self.message(kind.bytes)?;
+        let asking = PingPong::new(dst, bytes, kind.iterations.get(), self.first_flow, self.workload.start);
+        Ok(vec![(src, App::PingPong(asking)), (dst, App::Echo(Echo::new(bytes)))])
+    }
+
+    fn ends(&self, src: &At<Host>, dst: &At<Host>) -> Result<(HostId, HostId), BuildError> {
+        let host = |host: &At<Host>| {
+            self.scenario.topology.host(&host.value).map_err(|what| BuildError::at(host.place, what))
+        };
+        let ends = (host(src)?, host(dst)?);
+        if ends.0 == ends.1 {
+            return Err(BuildError::at(dst.place, "`src` and `dst` are the same host; they must differ"));
+        }
+        Ok(ends)
+    }
+
+    fn message(&self, bytes: Bytes) -> Result<u32, BuildError> {
+        if bytes.get() > MESSAGE_BYTES_MAX {
+            let what = format!("{bytes} is more than a message holds; at most {}", Bytes::new(MESSAGE_BYTES_MAX));
+            return Err(BuildError::at(self.workload.place, what));
+        }
+        Ok(bytes.get() as u32)
+    }
+
+    fn sizes(&self, sizes: &At<Named>) -> Result<Sizes, BuildError> {
+        let at = |what: String| BuildError::at(sizes.place, what);
+        match &sizes.value {
+            Named::Fixed(bytes) => self.message(*bytes).map(Sizes::Fixed),
+            Named::Table(name) => match SizeTable::named(name) {
+                Some(table) => Ok(Sizes::Table(Arc::new(table.clone()))),
+                None => {
+                    let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
+                    Err(at(wiremend_scenario::or_nearest("table of sizes", name, &names)))
+                }
+            },
+            Named::File(name) => {
+                let mut text = String::new();
+                let reader = self.files.open(name).map_err(at)?;
+                std::io::Read::read_to_string(&mut std::io::Read::take(reader, SIZE_FILE_BYTES_MAX), &mut text)
+                    .map_err(|error| at(format!("{name}: {error}")))?;
+                let table = SizeTable::parse_csv(&text).map_err(|error| at(format!("{name}: {error}")))?;
+                Ok(Sizes::Table(Arc::new(table)))
+            }
+        }
+    }
+}
+
+const SIZE_FILE_BYTES_MAX: u64 = 1 << 20;
+
+fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Apps {
+    planned.into_iter().map(|(host, flows)| (host, App::List(List::new(flows)))).collect()
+}
+
+/// Each source with those that it may send to.
+fn destinations(pairs: &Pairs) -> Vec<(HostId, Arc<[HostId]>)> {
+    match pairs {
+        Pairs::Product { src, dst } => {
+            let all: Arc<[HostId]> = dst.as_slice().into();
+            src.iter().map(|src| (*src, Arc::clone(&all))).collect()
+        }
+        Pairs::Listed(pairs) => pairs.iter().map(|(src, dst)| (*src, Arc::from([*dst].as_slice()))).collect(),
+    }
+}
+
+/// The mean time between flows that loads a link of `rate` with `load`, shared by `sources`.
+fn mean_gap(sizes: &Sizes, load: f64, rate: Rate, sources: u64) -> Span {
+    let seconds = sizes.mean_bytes() * 8.0 * sources as f64 / (load * rate.bits_per_s() as f64);
+    Span::from_ps((seconds * 1e12).max(1.0) as u64)
+}

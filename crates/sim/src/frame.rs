@@ -1,0 +1,86 @@
+//! The value that travels: everything about a frame that someone on its way looks at, and no bytes.
+
+use wiremend_impair::{FrameFacts, FrameKind};
+use wiremend_proto::rc;
+use wiremend_units::{HostId, Time};
+use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
+
+/// A frame: 56 bytes, so that with its time of arrival it fills one cache line.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// The transport's part. Meaningless for [`Kind::Raw`].
+    pub packet: rc::Packet,
+    /// Who made it.
+    pub src: HostId,
+    /// Where it goes.
+    pub dst: HostId,
+    /// Which connection of the requester's host it belongs to: late frames of a closed one are told by it.
+    pub serial: u32,
+    /// Bytes from MAC header to FCS, at least 64.
+    pub len: u16,
+    /// IP identification: one counter per NIC port.
+    pub ip_id: u16,
+    /// UDP source port: constant per connection, so that its packets take one path.
+    pub entropy: u16,
+    /// The port it came in by, at a switch.
+    pub ingress: u16,
+    /// What it is.
+    pub kind: Kind,
+    /// Traffic class, 0–7.
+    pub class: u8,
+    /// Hops left.
+    pub ttl: u8,
+    /// How often it was sent before; see [`rc::Transmit::copy`].
+    pub copy: u8,
+}
+
+impl Frame {
+    /// What an impairment may look at.
+    pub(crate) fn facts(&self) -> FrameFacts {
+        let kind = match (self.kind, self.packet.opcode) {
+            (Kind::Raw, _) => FrameKind::Other,
+            (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
+            (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
+            (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
+            (Kind::Rc, opcode) if opcode.is_response() => FrameKind::ReadResponse,
+            (Kind::Rc, _) => FrameKind::Data,
+        };
+        let psn = (self.kind == Kind::Rc).then_some(self.packet.psn);
+        FrameFacts { frame_bytes: u32::from(self.len), ip_id: Some(self.ip_id), kind, psn, copy: self.copy }
+    }
+}
+
+/// Who makes sense of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub enum Kind {
+    /// A reliable connection.
+    Rc,
+    /// Nobody: an open-loop load.
+    Raw,
+}
+
+/// A frame on its way over a lane, and when its last bit is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) at: Time,
+    pub(crate) frame: Frame,
+}
+
+const _: () = assert!(size_of::<Frame>() <= 56);
+const _: () = assert!(size_of::<InFlight>() == 64);
+
+/// Preamble and gap: what a frame occupies on the wire beyond its own bytes.
+pub(crate) const GAP_BYTES: u64 = WIRE_OVERHEAD_BYTES as u64;
+
+/// The length of the frame that carries `packet`.
+#[inline]
+pub(crate) fn len_of(packet: &rc::Packet) -> u16 {
+    len_with(packet.opcode, packet.payload_len)
+}
+
+/// The length of a frame of this operation with that much payload.
+#[inline]
+pub(crate) const fn len_with(opcode: Opcode, payload: u16) -> u16 {
+    frame_len(opcode, payload as u32, Encapsulation::IPV4) as u16
+}

@@ -1,0 +1,309 @@
+//! The requester's side of a connection: what an application posted, until it is done.
+//!
+//! Slots are reused. The serial tells connections of one slot apart: frames carry it, and what comes late for an
+//! earlier one is counted and dropped.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
+
+use wiremend_measure::{FlowRow, Outcome};
+use wiremend_proto::cc::{Control, Controller, FixedRate};
+use wiremend_proto::rc;
+use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
+
+use super::{Context, Host};
+use crate::app::{Done, Ended, Post};
+use crate::frame::Frame;
+use crate::ideal;
+use crate::network::{Network, Way, purpose};
+use crate::notice::News;
+
+pub(super) struct Connection {
+    pub(super) requester: rc::Requester,
+    pub(super) control: Control,
+    pub(super) dst: HostId,
+    pub(super) serial: u32,
+    pub(super) entropy: u16,
+    /// It stands in the NIC's ring, or waits there for its pacing.
+    pub(super) queued: bool,
+    open: bool,
+    /// The time of its entry in the host's timers, or never.
+    timer_at: Time,
+    /// What was posted and is not done, oldest first.
+    posted: VecDeque<Posted>,
+    /// Messages posted so far.
+    messages: u32,
+}
+
+/// A message under way.
+struct Posted {
+    app: u16,
+    flow: Option<FlowId>,
+    bytes: u32,
+    message: u32,
+    start: Time,
+    delivered: Option<Time>,
+    /// The connection's counters when it was posted.
+    before: rc::RequesterCounters,
+}
+
+impl Posted {
+    fn done(&self, after: &rc::RequesterCounters, outcome: Outcome) -> Done {
+        let before = &self.before;
+        Done {
+            outcome,
+            delivered: self.delivered,
+            timeouts: after.timeouts - before.timeouts,
+            naks: after.naks - before.naks,
+            retransmitted_packets: (after.retransmitted_packets - before.retransmitted_packets) as u32,
+            retransmitted_bytes: after.retransmitted_bytes - before.retransmitted_bytes,
+        }
+    }
+}
+
+impl Host {
+    /// Carries out an application's wish to move a message.
+    pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
+        let port = self.apps[app].port;
+        let slot = match self.by_pair.get(&post.dst) {
+            Some(slot) => *slot,
+            None => self.open(cx, post.dst, port),
+        };
+        let connection = &mut self.connections[slot as usize];
+        connection.messages += 1;
+        connection.posted.push_back(Posted {
+            app: app as u16,
+            flow: post.flow,
+            bytes: post.bytes,
+            message: connection.messages,
+            start: cx.now,
+            delivered: None,
+            before: connection.requester.counters().to_owned(),
+        });
+        if let Some(flow) = post.flow {
+            cx.tally.open += 1;
+            cx.wires.watch.on_post(cx.now, self.id, connection.serial, flow, post.bytes);
+        }
+        let transport = &cx.net.transport;
+        let id = u64::from(connection.messages);
+        let work = rc::Work { id, op: transport.op, len: post.bytes, addr: 0, rkey: connection.serial, imm: None };
+        connection.requester.post(&transport.config, work);
+        self.settle(cx, slot);
+    }
+
+    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16) -> u32 {
+        let transport = &cx.net.transport;
+        let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
+        assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
+        self.opened += 1;
+        let serial = self.opened;
+        let qp = responder_number(self.id, slot);
+        let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
+        let connection = Connection {
+            requester: rc::Requester::new(qp, transport.first_psn),
+            control: transport.pace.map_or(Control::Unlimited, |rate| Control::FixedRate(FixedRate::new(rate))),
+            dst,
+            serial,
+            entropy: 0xC000 | random as u16,
+            queued: false,
+            open: true,
+            timer_at: Time::MAX,
+            posted: VecDeque::new(),
+            messages: 0,
+        };
+        if let Some(old) = self.connections.get_mut(slot as usize) {
+            // Entries of the slot in the NIC's ring and in the timers stay where they are.
+            let (queued, timer_at) = (old.queued, old.timer_at);
+            *old = Connection { queued, timer_at, ..connection };
+        } else {
+            self.connections.push(connection);
+        }
+        if transport.per_pair {
+            self.by_pair.insert(dst, slot);
+        }
+        self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port });
+        slot
+    }
+
+    /// An acknowledgement, or the data that a READ asked for.
+    #[inline]
+    pub(super) fn on_response(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let slot = frame.packet.dest_qp.get();
+        match self.connections.get_mut(slot as usize) {
+            Some(connection) if connection.serial == frame.serial && connection.open => {
+                connection.requester.on_packet(&cx.net.transport.config, cx.now, &frame.packet);
+                self.settle(cx, slot);
+            }
+            _ => self.counters.late_frames += 1,
+        }
+    }
+
+    /// After anything happened to a requester: completions, its timer, its place in the NIC's ring.
+    #[inline]
+    pub(super) fn settle(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let config = &cx.net.transport.config;
+        while let Some(completion) = self.connections[slot as usize].requester.poll_completion() {
+            self.complete(cx, slot, completion);
+            if !self.connections[slot as usize].open {
+                return;
+            }
+        }
+        self.note_timer(cx, slot);
+        let connection = &mut self.connections[slot as usize];
+        if !connection.queued && connection.requester.ready(config, cx.now) {
+            connection.queued = true;
+            self.nic.ready.push_back(super::nic::Sender::requester(slot));
+        }
+        self.kick(cx);
+    }
+}
+
+impl Host {
+    /// Sees to it that a connection is looked at when its timer is due, or before.
+    #[inline]
+    pub(super) fn note_timer(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        if let Some(due) = connection.requester.next_timeout()
+            && due < connection.timer_at
+        {
+            connection.timer_at = due;
+            self.timers.push(Reverse((due, slot)));
+            cx.wires.queue.arm_by(cx.wires.sources.timer(self.id), due);
+        }
+    }
+
+    /// Timers that are due, or were when they were set.
+    pub(crate) fn on_timer(&mut self, cx: &mut Context<'_>) {
+        while let Some(Reverse((due, slot))) = self.timers.peek().copied()
+            && due <= cx.now
+        {
+            self.timers.pop();
+            let connection = &mut self.connections[slot as usize];
+            if connection.timer_at != due {
+                continue;
+            }
+            connection.timer_at = Time::MAX;
+            if !connection.open {
+                continue;
+            }
+            if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport.config, cx.now) {
+                let (dst, serial) = (connection.dst, connection.serial);
+                connection.control.on_timeout(cx.now);
+                cx.wires.watch.on_timer(cx.now, self.id, serial, &expiry);
+                self.send_notice(cx, dst, News::Expired { qp: responder_number(self.id, slot), serial, expiry });
+            }
+            self.settle(cx, slot);
+        }
+        if let Some(Reverse((next, _))) = self.timers.peek() {
+            cx.wires.queue.arm_by(cx.wires.sources.timer(self.id), *next);
+        }
+    }
+
+    fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: rc::Completion) {
+        let connection = &mut self.connections[slot as usize];
+        let posted = connection.posted.pop_front().expect("a completion answers a post");
+        assert_eq!(u64::from(posted.message), completion.id, "completions come in the order of posts");
+        let outcome = outcome_of(completion.status);
+        let mut done = posted.done(connection.requester.counters(), outcome);
+        if cx.net.transport.op == rc::Op::Read && outcome == Outcome::Finished {
+            // What a READ asks for is delivered where it completes.
+            done.delivered = Some(cx.now);
+        }
+        let dst = connection.dst;
+        let finished = connection.posted.is_empty() && (!cx.net.transport.per_pair || connection.requester.is_error());
+        if finished {
+            self.close(cx, slot);
+        }
+        if let Some(flow) = posted.flow {
+            cx.tally.open -= 1;
+            cx.wires.watch.on_end(cx.now, self.id, flow, outcome);
+            let (bytes, start) = (posted.bytes, posted.start);
+            let ended = Ended { flow, dst, bytes, start, end: cx.now, round_trip: false, done };
+            cx.tally.rows.push(self.row(cx.net, &ended));
+        }
+        self.with_app(cx, usize::from(posted.app), |app, now, actions| app.on_completion(now, done, actions));
+    }
+
+    fn close(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let connection = &mut self.connections[slot as usize];
+        connection.open = false;
+        let (dst, serial) = (connection.dst, connection.serial);
+        self.by_pair.remove(&dst);
+        self.free.push(slot);
+        self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
+    }
+
+    pub(super) fn on_delivered(&mut self, requester: QpNum, serial: u32, message: u32, at: Time) {
+        let Some(connection) = self.connections.get_mut(requester.get() as usize) else { return };
+        if connection.serial != serial {
+            return;
+        }
+        if let Some(first) = connection.posted.front().map(|posted| posted.message)
+            && let Some(posted) = connection.posted.get_mut(message.wrapping_sub(first) as usize)
+        {
+            posted.delivered = Some(at);
+        }
+    }
+
+    /// The run ends: rows of everything still under way.
+    pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
+        for slot in 0..self.connections.len() {
+            let connection = &mut self.connections[slot];
+            let (dst, after) = (connection.dst, connection.requester.counters().to_owned());
+            for posted in std::mem::take(&mut connection.posted) {
+                let Some(flow) = posted.flow else { continue };
+                let done = posted.done(&after, outcome);
+                let (bytes, start) = (posted.bytes, posted.start);
+                let ended = Ended { flow, dst, bytes, start, end: cx.now, round_trip: false, done };
+                cx.tally.rows.push(self.row(cx.net, &ended));
+            }
+        }
+        for index in 0..self.apps.len() {
+            if let Some(ended) = self.apps[index].app.cut_off(cx.now, outcome) {
+                cx.tally.rows.push(self.row(cx.net, &ended));
+            }
+        }
+    }
+
+    pub(super) fn row(&self, net: &Network, ended: &Ended) -> FlowRow {
+        let ways = [(self.id, ended.dst), (ended.dst, self.id)].map(|(src, dst)| net.path(Way { src, dst, entropy: 0 }));
+        let bytes = ended.bytes;
+        let ideal = if ended.round_trip {
+            ideal::one_way(net, &ways[0], bytes) + ideal::one_way(net, &ways[1], bytes)
+        } else {
+            ideal::alone(net, &ways[0], &ways[1], bytes)
+        };
+        FlowRow {
+            flow: ended.flow.0,
+            src: self.id.0,
+            dst: ended.dst.0,
+            bytes: u64::from(bytes),
+            start_ps: ended.start.as_ps(),
+            end_ps: ended.end.as_ps(),
+            delivered_ps: ended.done.delivered.map(Time::as_ps),
+            ideal_ps: ideal.as_ps(),
+            outcome: ended.done.outcome,
+            timeouts: ended.done.timeouts,
+            naks: ended.done.naks,
+            retransmitted_packets: ended.done.retransmitted_packets,
+            retransmitted_bytes: ended.done.retransmitted_bytes,
+        }
+    }
+}
+
+/// The number by which a requester's packets name the other end. It is settled before the other end knows of the
+/// connection, so it is computed: distinct for the connections of one host, and rarely shared by two hosts'.
+/// Responders tell them apart by host anyway.
+fn responder_number(host: HostId, slot: u32) -> QpNum {
+    QpNum::new(1 << 23 | (host.0.wrapping_mul(0x009E_3779).wrapping_add(slot) & 0x7F_FFFF))
+}
+
+fn outcome_of(status: rc::Status) -> Outcome {
+    match status {
+        rc::Status::Success => Outcome::Finished,
+        // A flushed message shares the fate of the one that broke the connection.
+        rc::Status::RetryExceeded | rc::Status::Flushed => Outcome::RetryExceeded,
+        rc::Status::RnrRetryExceeded => Outcome::RnrRetryExceeded,
+        rc::Status::RemoteInvalidRequest | rc::Status::RemoteAccess | rc::Status::RemoteOperation => Outcome::RemoteError,
+    }
+}

@@ -1,0 +1,161 @@
+//! The responder's side of connections.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use wiremend_measure::TimeoutCause;
+use wiremend_proto::rc;
+use wiremend_units::{HostId, QpNum, mix};
+
+use super::nic::Sender;
+use super::{Context, Host};
+use crate::cause;
+use crate::frame::Frame;
+use crate::notice::News;
+
+/// A connection that ends here.
+pub(super) struct Responding {
+    pub(super) responder: rc::Responder,
+    pub(super) peer: HostId,
+    pub(super) serial: u32,
+    /// The requester's number for the connection.
+    requester: QpNum,
+    port: u16,
+    pub(super) entropy: u16,
+    /// It stands in one of the NIC's rings.
+    pub(super) queued: bool,
+}
+
+impl Responding {
+    pub(super) fn new(peer: HostId, requester: QpNum, serial: u32, port: u16, responder: rc::Responder) -> Self {
+        Self { responder, peer, serial, requester, port, entropy: 0, queued: false }
+    }
+}
+
+/// All of them, found by peer and number. The map is never iterated.
+#[derive(Default)]
+pub(super) struct Contexts {
+    slots: Vec<Responding>,
+    free: Vec<u32>,
+    by_peer: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
+}
+
+impl Contexts {
+    pub(super) fn open(&mut self, peer: HostId, qp: QpNum, context: Responding) {
+        let slot = if let Some(slot) = self.free.pop() {
+            let queued = self.slots[slot as usize].queued;
+            self.slots[slot as usize] = Responding { queued, ..context };
+            slot
+        } else {
+            self.slots.push(context);
+            self.slots.len() as u32 - 1
+        };
+        self.by_peer.insert(key(peer, qp), slot);
+    }
+
+    pub(super) fn close(&mut self, peer: HostId, qp: QpNum, serial: u32) {
+        if let Some(slot) = self.by_peer.get(&key(peer, qp)).copied()
+            && self.slots[slot as usize].serial == serial
+        {
+            self.by_peer.remove(&key(peer, qp));
+            self.free.push(slot);
+        }
+    }
+
+    pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {
+        match self.by_peer.get(&key(peer, qp)).map(|slot| &self.slots[*slot as usize]) {
+            Some(context) if context.serial == serial => cause::name(expiry, &context.responder),
+            _ => TimeoutCause::Other,
+        }
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, slot: u32) -> &mut Responding {
+        &mut self.slots[slot as usize]
+    }
+
+    #[inline]
+    fn find(&self, peer: HostId, qp: QpNum) -> Option<u32> {
+        self.by_peer.get(&key(peer, qp)).copied()
+    }
+}
+
+impl Host {
+    /// A request: data, or the wish to read some.
+    #[inline]
+    pub(super) fn on_request(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) else {
+            self.counters.late_frames += 1;
+            return;
+        };
+        let context = self.contexts.get_mut(slot);
+        if context.serial != frame.serial {
+            self.counters.late_frames += 1;
+            return;
+        }
+        let transport = &cx.net.transport;
+        let outcome = context.responder.on_packet(&transport.config, cx.now, &frame.packet);
+        context.entropy = frame.entropy;
+        cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
+        if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome {
+            self.on_message(cx, slot, message);
+        }
+        let context = self.contexts.get_mut(slot);
+        if context.responder.has_output() {
+            if !transport.coalesce && !context.responder.is_reading() {
+                let packet = context.responder.poll_transmit(&transport.config).expect("it has output");
+                let answer = super::nic::answer(self.id, context, packet, transport);
+                self.nic.control.push_back(answer);
+            }
+            if context.responder.has_output() && !context.queued {
+                context.queued = true;
+                if context.responder.is_reading() {
+                    self.nic.ready.push_back(Sender::responder(slot));
+                } else {
+                    self.nic.acks.push_back(slot);
+                }
+            }
+            self.kick(cx);
+        }
+    }
+
+    fn on_message(&mut self, cx: &mut Context<'_>, slot: u32, message: rc::Message) {
+        let context = self.contexts.get_mut(slot);
+        let (peer, port) = (context.peer, context.port);
+        let (requester, serial) = (context.requester, context.serial);
+        if message.op == rc::Op::Read {
+            return;
+        }
+        self.counters.delivered_bytes += u64::from(message.len);
+        self.counters.delivered_messages += 1;
+        let news = News::Delivered { requester, serial, message: message.msn, at: cx.now };
+        self.send_notice(cx, peer, news);
+        if let Some(index) = self.apps.iter().position(|placed| placed.port == port) {
+            self.with_app(cx, index, |app, now, actions| app.on_receive(now, peer, actions));
+        }
+    }
+}
+
+#[inline]
+fn key(peer: HostId, qp: QpNum) -> u64 {
+    u64::from(peer.0) << 32 | u64::from(qp.get())
+}
+
+/// A fixed hash for keys that nobody hostile chooses.
+#[derive(Default)]
+struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, _bytes: &[u8]) {
+        unreachable!("keys are single words");
+    }
+
+    #[inline]
+    fn write_u64(&mut self, word: u64) {
+        self.0 = mix(word);
+    }
+}

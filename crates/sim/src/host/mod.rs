@@ -1,0 +1,254 @@
+//! A host: one NIC port, many connections, and the applications that use them.
+//!
+//! The NIC makes a packet when its port can send it, so a NAK can still change what the next packet is. Order on
+//! the port: acknowledgements, then connections round robin, each when its pacing allows ([`nic`]).
+//! [`connection`] is the requester's side of a connection, [`context`] the responder's.
+
+mod connection;
+mod context;
+mod nic;
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use wiremend_measure::{FlowRow, Outcome, TimeoutCause, TimeoutCounts};
+use wiremend_proto::rc;
+use wiremend_units::{HostId, LaneId, Time};
+
+use self::connection::Connection;
+use self::context::{Contexts, Responding};
+use self::nic::Nic;
+use crate::app::{Action, Placed};
+use crate::frame::{Frame, Kind};
+use crate::network::Network;
+use crate::notice::{News, Notice};
+use crate::wires::Wires;
+
+pub(crate) struct Host {
+    id: HostId,
+    nic: Nic,
+    connections: Vec<Connection>,
+    free: Vec<u32>,
+    /// Connections opened so far: the next one's serial.
+    opened: u32,
+    /// The open connection to each peer, where flows share one per pair.
+    by_pair: BTreeMap<HostId, u32>,
+    contexts: Contexts,
+    /// When each connection with a timer asked to be looked at; entries may be early, never late.
+    timers: BinaryHeap<Reverse<(Time, u32)>>,
+    inbox: BinaryHeap<Reverse<Notice>>,
+    notices: u32,
+    apps: Vec<Placed>,
+    /// Kept between calls for its capacity.
+    actions: Vec<Action>,
+    pub(crate) counters: HostCounters,
+}
+
+/// What a host counts.
+#[derive(Clone, Default, Debug)]
+pub struct HostCounters {
+    /// Frames sent.
+    pub tx_frames: u64,
+    /// Frames received.
+    pub rx_frames: u64,
+    /// Data packets sent again.
+    pub retransmitted_packets: u64,
+    /// Frame bytes of these.
+    pub retransmitted_bytes: u64,
+    /// Frame bytes that exist only because something was lost: retransmissions and NAKs.
+    pub extra_bytes: u64,
+    /// Frames of connections that were closed already, or never opened here.
+    pub late_frames: u64,
+    /// Frames of open-loop loads that found the NIC's queue full.
+    pub raw_refused: u64,
+    /// Frames of open-loop loads received.
+    pub raw_frames: u64,
+    /// Their bytes.
+    pub raw_bytes: u64,
+    /// Payload bytes of messages completely received.
+    pub delivered_bytes: u64,
+    /// Messages completely received.
+    pub delivered_messages: u64,
+    /// Timeouts of connections that end here, by cause.
+    pub timeouts: TimeoutCounts,
+}
+
+impl HostCounters {
+    /// All of them by name, for the digest.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let plain = [
+            ("host.tx_frames", self.tx_frames),
+            ("host.rx_frames", self.rx_frames),
+            ("host.retransmitted_packets", self.retransmitted_packets),
+            ("host.retransmitted_bytes", self.retransmitted_bytes),
+            ("host.extra_bytes", self.extra_bytes),
+            ("host.late_frames", self.late_frames),
+            ("host.raw_refused", self.raw_refused),
+            ("host.raw_frames", self.raw_frames),
+            ("host.raw_bytes", self.raw_bytes),
+            ("host.delivered_bytes", self.delivered_bytes),
+            ("host.delivered_messages", self.delivered_messages),
+        ];
+        let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.of(cause)));
+        plain.into_iter().chain(causes)
+    }
+}
+
+/// What a host works with while it handles one event.
+pub(crate) struct Context<'a> {
+    pub(crate) now: Time,
+    pub(crate) net: &'a Network,
+    pub(crate) wires: &'a mut Wires,
+    pub(crate) tally: &'a mut Tally,
+}
+
+/// What a part of the fabric reports.
+#[derive(Default)]
+pub(crate) struct Tally {
+    /// Flows that ended since the last collection.
+    pub(crate) rows: Vec<FlowRow>,
+    /// Applications that may still start flows, and flows under way.
+    pub(crate) open: u64,
+    pub(crate) dropped_ttl: u64,
+}
+
+impl Host {
+    pub(crate) fn new(id: HostId, uplink: LaneId) -> Self {
+        Self {
+            id,
+            nic: Nic::new(uplink),
+            connections: Vec::new(),
+            free: Vec::new(),
+            opened: 0,
+            by_pair: BTreeMap::new(),
+            contexts: Contexts::default(),
+            timers: BinaryHeap::new(),
+            inbox: BinaryHeap::new(),
+            notices: 0,
+            apps: Vec::new(),
+            actions: Vec::new(),
+            counters: HostCounters::default(),
+        }
+    }
+
+    pub(crate) fn add_app(&mut self, app: Placed) {
+        self.apps.push(app);
+    }
+
+    /// Before the first event: applications say when they want to act.
+    pub(crate) fn start(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.apps.len() {
+            cx.tally.open += 1;
+            self.settle_app(cx, index);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        self.counters.rx_frames += 1;
+        if frame.kind == Kind::Raw {
+            self.counters.raw_frames += 1;
+            self.counters.raw_bytes += u64::from(frame.len);
+        } else if frame.packet.opcode.is_response() {
+            self.on_response(cx, frame);
+        } else {
+            self.on_request(cx, frame);
+        }
+    }
+
+    /// Applications whose time has come.
+    pub(crate) fn on_app(&mut self, cx: &mut Context<'_>) {
+        for index in 0..self.apps.len() {
+            if self.apps[index].app.next_poll() <= cx.now {
+                self.with_app(cx, index, |app, now, actions| app.poll(now, actions));
+            } else {
+                self.settle_app(cx, index);
+            }
+        }
+    }
+
+    /// The run is over: what is still open ends with `outcome`, and timeouts on their way to be named are named.
+    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
+        for Reverse(notice) in std::mem::take(&mut self.inbox).into_sorted_vec().into_iter().rev() {
+            if matches!(notice.what, News::Expired { .. }) {
+                self.on_news(cx, notice.from, notice.what);
+            }
+        }
+        self.cut_off(cx, outcome);
+    }
+
+    pub(crate) fn on_inbox(&mut self, cx: &mut Context<'_>) {
+        while self.inbox.peek().is_some_and(|Reverse(notice)| notice.at <= cx.now) {
+            let Some(Reverse(notice)) = self.inbox.pop() else { break };
+            self.on_news(cx, notice.from, notice.what);
+        }
+        if let Some(Reverse(next)) = self.inbox.peek() {
+            cx.wires.queue.arm_by(cx.wires.sources.inbox(self.id), next.at);
+        }
+    }
+
+    /// A notice has been sent to this host; it is due later.
+    pub(crate) fn post_notice(&mut self, wires: &mut Wires, notice: Notice) {
+        wires.queue.arm_by(wires.sources.inbox(self.id), notice.at);
+        self.inbox.push(Reverse(notice));
+    }
+
+    fn on_news(&mut self, cx: &mut Context<'_>, from: HostId, news: News) {
+        match news {
+            News::Open { qp, requester, serial, port } => {
+                let responder = rc::Responder::new(requester, cx.net.transport.first_psn);
+                self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
+            }
+            News::Close { qp, serial } => self.contexts.close(from, qp, serial),
+            News::Delivered { requester, serial, message, at } => self.on_delivered(requester, serial, message, at),
+            News::Expired { qp, serial, expiry } => {
+                let cause = self.contexts.cause(from, qp, serial, &expiry);
+                self.counters.timeouts.add(cause);
+                cx.wires.watch.on_cause(from, serial, cause);
+            }
+        }
+    }
+
+    /// Tells another host something, outside the network. The part hands it over.
+    fn send_notice(&mut self, cx: &mut Context<'_>, to: HostId, what: News) {
+        self.notices += 1;
+        let at = cx.now + cx.net.notice_delay(self.id, to);
+        cx.wires.notices.push(Notice { at, from: self.id, number: self.notices, to, what });
+    }
+
+    /// Lets an application act, carries out what it wants, and notes when it wants to act again.
+    fn with_app(
+        &mut self,
+        cx: &mut Context<'_>,
+        index: usize,
+        act: impl FnOnce(&mut crate::app::App, Time, &mut Vec<Action>),
+    ) {
+        let mut actions = std::mem::take(&mut self.actions);
+        act(&mut self.apps[index].app, cx.now, &mut actions);
+        for action in actions.drain(..) {
+            match action {
+                Action::Post(post) => self.post(cx, index, &post),
+                Action::End(row) => {
+                    cx.tally.open -= 1;
+                    cx.tally.rows.push(self.row(cx.net, &row));
+                }
+                Action::Begin => cx.tally.open += 1,
+                Action::Raw(raw) => self.send_raw(cx, &raw),
+            }
+        }
+        self.actions = actions;
+        self.settle_app(cx, index);
+    }
+
+    fn settle_app(&mut self, cx: &mut Context<'_>, index: usize) {
+        let placed = &mut self.apps[index];
+        if !placed.done && placed.app.is_done() {
+            placed.done = true;
+            cx.tally.open -= 1;
+        }
+        let next = placed.app.next_poll();
+        if next != Time::MAX {
+            cx.wires.queue.arm_by(cx.wires.sources.app(self.id), next.max(cx.now));
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The port of a host: what goes out next.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use wiremend_proto::cc::Controller;
+use wiremend_proto::rc;
+use wiremend_units::{HostId, LaneId, Psn, QpNum, Time};
+use wiremend_wire::Opcode;
+
+use super::context::Responding;
+use super::{Context, Host};
+use crate::app::Raw;
+use crate::frame::{self, Frame, Kind};
+use crate::network::Transport;
+
+/// Frames of open-loop loads that wait at most; more are dropped and counted.
+pub(super) const RAW_WAITING_MAX: usize = 1024;
+
+pub(super) struct Nic {
+    uplink: LaneId,
+    ip_id: u16,
+    /// Acknowledgements that are made already.
+    pub(super) control: VecDeque<Frame>,
+    /// Responders whose acknowledgement is made when it leaves, so that a newer one can replace it.
+    pub(super) acks: VecDeque<u32>,
+    pub(super) ready: VecDeque<Sender>,
+    /// Requesters that wait for their pacing, by when it allows them.
+    paced: BinaryHeap<Reverse<(Time, u32)>>,
+    raw: VecDeque<Frame>,
+}
+
+/// A half of a connection with something to send.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sender(u32);
+
+enum Half {
+    Requester(u32),
+    Responder(u32),
+}
+
+impl Sender {
+    const RESPONDER: u32 = 1 << 31;
+
+    pub(super) const fn requester(slot: u32) -> Self {
+        Self(slot)
+    }
+
+    pub(super) const fn responder(slot: u32) -> Self {
+        Self(slot | Self::RESPONDER)
+    }
+
+    #[inline]
+    const fn half(self) -> Half {
+        if self.0 & Self::RESPONDER == 0 { Half::Requester(self.0) } else { Half::Responder(self.0 & !Self::RESPONDER) }
+    }
+}
+
+impl Nic {
+    pub(super) fn new(uplink: LaneId) -> Self {
+        Self {
+            uplink,
+            ip_id: 0,
+            control: VecDeque::new(),
+            acks: VecDeque::new(),
+            ready: VecDeque::new(),
+            paced: BinaryHeap::new(),
+            raw: VecDeque::new(),
+        }
+    }
+
+    #[inline]
+    fn has_work(&self) -> bool {
+        !self.ready.is_empty() || !self.control.is_empty() || !self.acks.is_empty() || !self.raw.is_empty()
+    }
+}
+
+impl Host {
+    /// There may be something to send: sends it now if the port is free, else when it falls free.
+    #[inline]
+    pub(super) fn kick(&mut self, cx: &mut Context<'_>) {
+        if !self.nic.has_work() {
+            return;
+        }
+        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until;
+        if free_at <= cx.now {
+            self.send_next(cx);
+        } else {
+            let source = cx.wires.sources.tx(self.nic.uplink);
+            cx.wires.queue.arm_by(source, free_at);
+        }
+    }
+
+    /// The port has fallen free, or a paced connection's time has come.
+    #[inline]
+    pub(crate) fn on_port_free(&mut self, cx: &mut Context<'_>) {
+        while let Some(Reverse((time, slot))) = self.nic.paced.peek().copied()
+            && time <= cx.now
+        {
+            self.nic.paced.pop();
+            self.nic.ready.push_back(Sender::requester(slot));
+        }
+        if cx.wires.ports[self.nic.uplink.index()].busy_until <= cx.now {
+            self.send_next(cx);
+        } else {
+            self.arm_port(cx);
+        }
+    }
+
+    fn send_next(&mut self, cx: &mut Context<'_>) {
+        if let Some(mut frame) = self.next_frame(cx) {
+            frame.ip_id = self.nic.ip_id;
+            self.nic.ip_id = self.nic.ip_id.wrapping_add(1);
+            self.counters.tx_frames += 1;
+            let len = u64::from(frame.len);
+            if frame.copy > 0 {
+                self.counters.retransmitted_packets += 1;
+                self.counters.retransmitted_bytes += len;
+                self.counters.extra_bytes += len;
+            } else if frame.kind == Kind::Rc && frame.packet.is_nak() {
+                self.counters.extra_bytes += len;
+            }
+            cx.wires.transmit(cx.now, self.nic.uplink, frame);
+        }
+        self.arm_port(cx);
+    }
+
+    /// Comes back when the port is free and there is something to send.
+    #[inline]
+    fn arm_port(&mut self, cx: &mut Context<'_>) {
+        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until;
+        let due = if self.nic.has_work() {
+            free_at
+        } else if let Some(Reverse((time, _))) = self.nic.paced.peek() {
+            free_at.max(*time)
+        } else {
+            return;
+        };
+        let source = cx.wires.sources.tx(self.nic.uplink);
+        cx.wires.queue.arm_by(source, due.max(cx.now));
+    }
+
+    fn next_frame(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
+        if let Some(frame) = self.nic.control.pop_front() {
+            return Some(frame);
+        }
+        let transport = &cx.net.transport;
+        while let Some(slot) = self.nic.acks.pop_front() {
+            let context = self.contexts.get_mut(slot);
+            context.queued = false;
+            if let Some(packet) = context.responder.poll_transmit(&transport.config) {
+                return Some(answer(self.id, context, packet, transport));
+            }
+        }
+        while let Some(sender) = self.nic.ready.pop_front() {
+            let frame = match sender.half() {
+                Half::Requester(slot) => self.next_request(cx, slot),
+                Half::Responder(slot) => self.next_response(cx, slot),
+            };
+            if frame.is_some() {
+                return frame;
+            }
+        }
+        self.nic.raw.pop_front()
+    }
+
+    #[inline]
+    fn next_request(&mut self, cx: &mut Context<'_>, slot: u32) -> Option<Frame> {
+        let transport = &cx.net.transport;
+        let connection = &mut self.connections[slot as usize];
+        let eligible = connection.control.eligible();
+        if eligible > cx.now {
+            self.nic.paced.push(Reverse((eligible, slot)));
+            return None;
+        }
+        let Some(transmit) = connection.requester.poll_transmit(&transport.config, cx.now) else {
+            connection.queued = false;
+            return None;
+        };
+        let len = frame::len_of(&transmit.packet);
+        connection.control.on_transmit(cx.now, u32::from(len) + frame::GAP_BYTES as u32);
+        let frame = Frame {
+            packet: transmit.packet,
+            src: self.id,
+            dst: connection.dst,
+            serial: connection.serial,
+            len,
+            ip_id: 0,
+            entropy: connection.entropy,
+            ingress: 0,
+            kind: Kind::Rc,
+            class: transport.class,
+            ttl: transport.ttl,
+            copy: transmit.copy,
+        };
+        if connection.requester.ready(&transport.config, cx.now) {
+            self.nic.ready.push_back(Sender::requester(slot));
+        } else {
+            connection.queued = false;
+        }
+        self.note_timer(cx, slot);
+        Some(frame)
+    }
+
+    fn next_response(&mut self, cx: &mut Context<'_>, slot: u32) -> Option<Frame> {
+        let transport = &cx.net.transport;
+        let context = self.contexts.get_mut(slot);
+        let packet = context.responder.poll_transmit(&transport.config);
+        let frame = packet.map(|packet| answer(self.id, context, packet, transport));
+        if context.responder.has_output() {
+            self.nic.ready.push_back(Sender::responder(slot));
+        } else {
+            context.queued = false;
+        }
+        frame
+    }
+
+    /// One frame of an open-loop load.
+    pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: &Raw) {
+        if self.nic.raw.len() >= RAW_WAITING_MAX {
+            self.counters.raw_refused += 1;
+            return;
+        }
+        self.nic.raw.push_back(Frame {
+            packet: rc::Packet::new(Opcode::SendOnly, QpNum::default(), Psn::default()),
+            src: self.id,
+            dst: raw.dst,
+            serial: 0,
+            len: raw.len,
+            ip_id: 0,
+            entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
+            ingress: 0,
+            kind: Kind::Raw,
+            class: raw.class,
+            ttl: raw.ttl,
+            copy: 0,
+        });
+        self.kick(cx);
+    }
+}
+
+/// The frame that carries a responder's packet back.
+#[inline]
+pub(super) fn answer(from: HostId, context: &Responding, packet: rc::Packet, transport: &Transport) -> Frame {
+    Frame {
+        packet,
+        src: from,
+        dst: context.peer,
+        serial: context.serial,
+        len: frame::len_of(&packet),
+        ip_id: 0,
+        entropy: context.entropy,
+        ingress: 0,
+        kind: Kind::Rc,
+        class: transport.class,
+        ttl: transport.ttl,
+        copy: 0,
+    }
+}

@@ -1,0 +1,132 @@
+//! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
+
+use wiremend_fabric::{Graph, Plan, Routes};
+use wiremend_proto::rc;
+use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
+
+/// Names of random streams: one per purpose, so that no purpose disturbs another.
+pub(crate) mod purpose {
+    pub(crate) const TIES: u64 = 1;
+    pub(crate) const ECMP: u64 = 2;
+    pub(crate) const IMPAIR: u64 = 3;
+    pub(crate) const ARRIVALS: u64 = 4;
+    pub(crate) const PERMUTATION: u64 = 5;
+    pub(crate) const ENTROPY: u64 = 6;
+}
+
+pub(crate) struct Network {
+    pub(crate) graph: Graph,
+    pub(crate) routes: Routes,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) plan: Plan,
+    pub(crate) transport: Transport,
+    pub(crate) seed: u64,
+    salts: Vec<u64>,
+}
+
+/// One direction of a link, as seen by a frame.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    /// The receiving node.
+    pub(crate) to: NodeId,
+    /// Which of the receiver's ports it ends at.
+    pub(crate) ingress: u16,
+    pub(crate) rate: Rate,
+    /// From the last bit sent to the frame standing in the receiver's output queue, or before its transport:
+    /// propagation, the receiver's forwarding or rx latency, and a sending host's tx latency. Constant, so it
+    /// costs no event of its own.
+    pub(crate) delay: Span,
+}
+
+/// Fixed latencies of nodes.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Latencies {
+    pub(crate) switch: Span,
+    pub(crate) host_tx: Span,
+    pub(crate) host_rx: Span,
+}
+
+/// What all connections of a run share.
+#[derive(Clone, Debug)]
+pub(crate) struct Transport {
+    pub(crate) config: rc::Config,
+    pub(crate) op: rc::Op,
+    /// A waiting ACK is replaced by a newer one.
+    pub(crate) coalesce: bool,
+    /// One connection per ordered pair of hosts, instead of one per flow.
+    pub(crate) per_pair: bool,
+    /// Fixed pacing of each connection; `None` is line rate.
+    pub(crate) pace: Option<Rate>,
+    pub(crate) class: u8,
+    pub(crate) ttl: u8,
+    pub(crate) first_psn: Psn,
+}
+
+impl Network {
+    pub(crate) fn new(graph: Graph, latencies: Latencies, transport: Transport, seed: u64) -> Self {
+        let lanes: Vec<_> = graph.lanes().map(|lane| lane_of(&graph, latencies, lane)).collect();
+        let delays: Vec<_> = lanes.iter().map(|lane| lane.delay).collect();
+        let plan = Plan::of(&graph, &delays);
+        let routes = Routes::shortest(&graph);
+        let salts = graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
+        Self { graph, routes, lanes, plan, transport, seed, salts }
+    }
+
+    /// Which way a switch sends a frame: one of the shortest, the same for all frames of a connection, chosen
+    /// with a salt of the switch's own, so that choices at successive switches do not go together.
+    #[inline]
+    pub(crate) fn next_hop(&self, switch: SwitchId, way: Way) -> LaneId {
+        let lanes = self.routes.next_hops(switch, way.dst);
+        if lanes.len() == 1 {
+            return lanes[0];
+        }
+        let flow = u64::from(way.src.0) << 40 ^ u64::from(way.dst.0) << 16 ^ u64::from(way.entropy);
+        let hash = mix(flow ^ self.salts[switch.index()]) >> 32;
+        lanes[(hash * lanes.len() as u64 >> 32) as usize]
+    }
+
+    /// The lanes that a frame crosses.
+    pub(crate) fn path(&self, way: Way) -> Vec<LaneId> {
+        let mut path = vec![self.uplink(way.src)];
+        while let Some(switch) = self.switch_at(path[path.len() - 1]) {
+            path.push(self.next_hop(switch, way));
+        }
+        path
+    }
+
+    pub(crate) fn uplink(&self, host: HostId) -> LaneId {
+        self.graph.uplink(host)
+    }
+
+    /// The switch at the end of a lane, if it is one.
+    #[inline]
+    pub(crate) fn switch_at(&self, lane: LaneId) -> Option<SwitchId> {
+        self.lanes[lane.index()].to.0.checked_sub(self.graph.host_count()).map(SwitchId)
+    }
+
+    /// How long a notice takes; see [`crate::notice`].
+    pub(crate) fn notice_delay(&self, from: HostId, to: HostId) -> Span {
+        let (up, down) = (self.uplink(from), self.uplink(to).reverse());
+        let bare = self.lanes[up.index()].delay + self.lanes[down.index()].delay;
+        let component = |host: HostId| self.plan.component_of_node[self.graph.host_node(host).index()];
+        if component(from) == component(to) { bare } else { bare + self.plan.lookahead }
+    }
+}
+
+/// What decides a frame's path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    pub(crate) src: HostId,
+    pub(crate) dst: HostId,
+    pub(crate) entropy: u16,
+}
+
+fn lane_of(graph: &Graph, latencies: Latencies, lane: LaneId) -> Lane {
+    let link = graph.link(lane.link());
+    let (from, to) = (graph.lane_from(lane), graph.lane_to(lane));
+    let is_host = |node: NodeId| node.0 < graph.host_count();
+    let out = if is_host(from) { latencies.host_tx } else { Span::ZERO };
+    let into = if is_host(to) { latencies.host_rx } else { latencies.switch };
+    let ingress = graph.ports(to).iter().position(|port| *port == lane.reverse()).expect("a lane ends at a port");
+    Lane { to, ingress: ingress as u16, rate: link.rate, delay: link.delay + out + into }
+}

@@ -1,0 +1,178 @@
+//! What is seen of a run besides its results: frames on chosen links, and every step of one flow.
+
+use wiremend_impair::Fate;
+use wiremend_measure::{Outcome, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat, PacketKind};
+use wiremend_proto::rc;
+use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
+
+use crate::frame::{Frame, InFlight, Kind};
+
+/// A frame on a captured link.
+#[derive(Clone, Copy, Debug)]
+pub struct Captured {
+    /// When its first bit left.
+    pub time: Time,
+    /// The direction of the link.
+    pub lane: LaneId,
+    /// The frame.
+    pub frame: Frame,
+    /// Whether the link corrupted it.
+    pub corrupted: bool,
+}
+
+/// Watches lanes that are marked for it, and one connection. Costs nothing where neither is asked for.
+#[derive(Default)]
+pub(crate) struct Watch {
+    pub(crate) captured: Vec<Captured>,
+    /// By lane; empty if nothing is captured.
+    capture: Vec<bool>,
+    tracer: Option<Box<Tracer>>,
+}
+
+/// Follows the connection of one flow, while the flow lasts.
+struct Tracer {
+    flow: FlowId,
+    connection: Option<(HostId, u32)>,
+    /// The nodes at both ends of each lane.
+    ends: Vec<(NodeId, NodeId)>,
+    records: Vec<TraceRecord>,
+}
+
+/// More steps of a flow than this are not kept.
+const RECORDS_MAX: usize = 100_000;
+
+impl Watch {
+    pub(crate) fn capture(&mut self, lane: LaneId, lanes: usize) {
+        self.capture.resize(lanes, false);
+        self.capture[lane.index()] = true;
+    }
+
+    pub(crate) fn trace(&mut self, flow: FlowId, ends: Vec<(NodeId, NodeId)>) {
+        self.tracer = Some(Box::new(Tracer { flow, connection: None, ends, records: Vec::new() }));
+    }
+
+    pub(crate) fn take_trace(&mut self) -> Vec<TraceRecord> {
+        self.tracer.take().map_or(Vec::new(), |tracer| tracer.records)
+    }
+
+    pub(crate) fn on_transmit(&mut self, start: Time, lane: LaneId, in_flight: &InFlight, fate: Fate) {
+        if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
+            let corrupted = fate == Fate::Corrupt;
+            self.captured.push(Captured { time: start, lane, frame: in_flight.frame, corrupted });
+        }
+        if let Some(tracer) = &mut self.tracer
+            && tracer.follows(&in_flight.frame)
+        {
+            let (from, to) = tracer.ends[lane.index()];
+            let fate = if fate == Fate::Corrupt { wiremend_measure::Fate::Corrupt } else { wiremend_measure::Fate::Pass };
+            let packet = describe(&in_flight.frame);
+            tracer.note(start, from, TraceWhat::Sent { packet, to, arrive: in_flight.at, fate });
+        }
+    }
+
+    pub(crate) fn on_drop(&mut self, now: Time, lane: LaneId, frame: &Frame) {
+        self.dropped(now, |tracer| tracer.ends[lane.index()].0, frame, TraceDrop::Buffer);
+    }
+
+    pub(crate) fn on_ttl(&mut self, now: Time, lane: LaneId, frame: &Frame) {
+        self.dropped(now, |tracer| tracer.ends[lane.index()].1, frame, TraceDrop::Ttl);
+    }
+
+    pub(crate) fn on_post(&mut self, now: Time, src: HostId, serial: u32, flow: FlowId, bytes: u32) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.flow == flow
+        {
+            tracer.connection = Some((src, serial));
+            tracer.note(now, NodeId(src.0), TraceWhat::Posted { bytes: u64::from(bytes) });
+        }
+    }
+
+    /// What a responder made of a request.
+    #[inline]
+    pub(crate) fn on_request(&mut self, now: Time, frame: &Frame, outcome: &rc::Outcome, expected: Psn) {
+        if self.tracer.is_some() {
+            self.note_request(now, frame, outcome, expected);
+        }
+    }
+
+    fn note_request(&mut self, now: Time, frame: &Frame, outcome: &rc::Outcome, expected: Psn) {
+        let Some(tracer) = self.tracer.as_mut().filter(|tracer| tracer.follows(frame)) else { return };
+        let (node, psn) = (NodeId(frame.dst.0), frame.packet.psn);
+        match outcome {
+            rc::Outcome::Accepted { .. } => tracer.note(now, node, TraceWhat::Accepted { psn }),
+            rc::Outcome::Duplicate => tracer.note(now, node, TraceWhat::Duplicate { psn }),
+            rc::Outcome::Gap { nak } => {
+                tracer.note(now, node, TraceWhat::Gap { psn, expected });
+                if *nak {
+                    tracer.note(now, node, TraceWhat::NakSent { expected });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn on_timer(&mut self, now: Time, host: HostId, serial: u32, expiry: &rc::Expiry) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.connection == Some((host, serial))
+        {
+            tracer.note(now, NodeId(host.0), TraceWhat::TimerFired { oldest: expiry.oldest, cause: None });
+        }
+    }
+
+    /// The cause of a timeout is learned a little after it.
+    pub(crate) fn on_cause(&mut self, host: HostId, serial: u32, named: TimeoutCause) {
+        let Some(tracer) = &mut self.tracer else { return };
+        if tracer.connection != Some((host, serial)) {
+            return;
+        }
+        for record in tracer.records.iter_mut().rev() {
+            if let TraceWhat::TimerFired { cause: cause @ None, .. } = &mut record.what {
+                *cause = Some(named);
+                return;
+            }
+        }
+    }
+
+    pub(crate) fn on_end(&mut self, now: Time, host: HostId, flow: FlowId, outcome: Outcome) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.flow == flow
+        {
+            let what = if outcome.is_finished() { TraceWhat::Completed } else { TraceWhat::Failed { outcome } };
+            tracer.note(now, NodeId(host.0), what);
+        }
+    }
+
+    fn dropped(&mut self, now: Time, node: impl FnOnce(&Tracer) -> NodeId, frame: &Frame, why: TraceDrop) {
+        if let Some(tracer) = &mut self.tracer
+            && tracer.follows(frame)
+        {
+            let node = node(tracer);
+            tracer.note(now, node, TraceWhat::Dropped { packet: describe(frame), why });
+        }
+    }
+}
+
+impl Tracer {
+    fn follows(&self, frame: &Frame) -> bool {
+        let Some((host, serial)) = self.connection else { return false };
+        let requester = if frame.packet.opcode.is_response() { frame.dst } else { frame.src };
+        frame.kind == Kind::Rc && requester == host && frame.serial == serial
+    }
+
+    fn note(&mut self, time: Time, node: NodeId, what: TraceWhat) {
+        if self.records.len() < RECORDS_MAX {
+            self.records.push(TraceRecord { time, node, what });
+        }
+    }
+}
+
+fn describe(frame: &Frame) -> TracePacket {
+    let packet = &frame.packet;
+    let kind = match packet.aeth() {
+        _ if packet.is_nak() => PacketKind::Nak,
+        Some(_) if packet.payload_len == 0 => PacketKind::Ack,
+        _ => PacketKind::Data,
+    };
+    let name = if packet.is_nak() { "NAK" } else { packet.opcode.name() };
+    TracePacket { name, psn: packet.psn, kind, retransmission: frame.copy > 0 }
+}

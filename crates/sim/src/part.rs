@@ -1,0 +1,151 @@
+//! A part of the fabric that one thread simulates: the nodes it owns, and what is on its way to them.
+
+use std::sync::Arc;
+
+use wiremend_measure::{Metric, Outcome, SeriesRow};
+use wiremend_units::{HostId, LaneId, Time};
+
+use crate::frame::Frame;
+use crate::host::{Context, Host, Tally};
+use crate::network::{Network, Way};
+use crate::notice::Notice;
+use crate::simulation::LaneCounters;
+use crate::source::Happening;
+use crate::wires::Wires;
+
+pub(crate) struct Part {
+    pub(crate) number: u16,
+    pub(crate) net: Arc<Network>,
+    /// Which part each node belongs to.
+    pub(crate) part_of_node: Arc<[u16]>,
+    pub(crate) wires: Wires,
+    /// All hosts of the fabric, so that a host's number is its place; those of other parts stay idle.
+    pub(crate) hosts: Vec<Host>,
+    pub(crate) tally: Tally,
+    pub(crate) events: u64,
+    /// Lanes that a time series wants, and what was sampled since the last collection.
+    pub(crate) sampled: Vec<LaneId>,
+    pub(crate) samples: Vec<SeriesRow>,
+    /// What the lanes had counted at the last sample.
+    pub(crate) last_sample: Vec<LaneCounters>,
+}
+
+impl Part {
+    pub(crate) fn start(&mut self) {
+        for host in 0..self.hosts.len() {
+            if self.owns(HostId(host as u32)) {
+                self.with_host(Time::ZERO, HostId(host as u32), Host::start);
+            }
+        }
+    }
+
+    /// Handles every event before `end`.
+    pub(crate) fn run(&mut self, end: Time) {
+        while let Some((now, source)) = self.wires.queue.pop(end) {
+            self.events += 1;
+            match self.wires.sources.happening(source) {
+                Happening::Arrival(lane) => self.on_arrival(now, lane),
+                Happening::PortFree(lane) => self.on_port_free(now, lane),
+                Happening::App(host) => self.with_host(now, host, Host::on_app),
+                Happening::Timer(host) => self.with_host(now, host, Host::on_timer),
+                Happening::Inbox(host) => self.with_host(now, host, Host::on_inbox),
+            }
+        }
+    }
+
+    /// Takes a notice from another part, or from a host of this one.
+    pub(crate) fn deliver(&mut self, notice: Notice) {
+        self.hosts[notice.to.index()].post_notice(&mut self.wires, notice);
+    }
+
+    /// The run is over: whatever is still open ends with `outcome`; what is known only to notices is learned.
+    pub(crate) fn finish(&mut self, now: Time, outcome: Outcome) {
+        for host in 0..self.hosts.len() {
+            if self.owns(HostId(host as u32)) {
+                self.with_host(now, HostId(host as u32), |host, cx| host.finish(cx, outcome));
+            }
+        }
+    }
+
+    /// Takes a sample of every sampled lane.
+    pub(crate) fn sample(&mut self, now: Time) {
+        self.last_sample.resize(self.sampled.len(), LaneCounters::default());
+        for (lane, last) in self.sampled.iter().zip(&mut self.last_sample) {
+            let counters = self.wires.counters(*lane);
+            let rate = self.wires.ports[lane.index()].rate();
+            let mut row = |metric, value| {
+                self.samples.push(SeriesRow { time_ps: now.as_ps(), entity: lane.0, metric, value });
+            };
+            row(Metric::TxBytes, counters.tx_bytes - last.tx_bytes);
+            row(Metric::QueueBytes, rate.bytes_in(self.wires.backlog(now, *lane)).get());
+            row(Metric::CorruptedFrames, counters.corrupted - last.corrupted);
+            row(Metric::DroppedFrames, counters.dropped - last.dropped);
+            *last = counters;
+        }
+    }
+
+    pub(crate) fn owns(&self, host: HostId) -> bool {
+        self.part_of_node[host.index()] == self.number
+    }
+
+    #[inline]
+    fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        let frame = self.wires.take_arrived(lane);
+        match self.net.switch_at(lane) {
+            Some(switch) => self.forward(now, lane, switch, frame),
+            None => {
+                let host = HostId(self.net.lanes[lane.index()].to.0);
+                self.with_host(now, host, |host, cx| host.on_frame(cx, &frame));
+            }
+        }
+    }
+
+    /// A switch: hops left, the way, the port.
+    #[inline]
+    fn forward(&mut self, now: Time, lane: LaneId, switch: wiremend_units::SwitchId, mut frame: Frame) {
+        frame.ttl -= 1;
+        if frame.ttl == 0 {
+            self.tally.dropped_ttl += 1;
+            self.wires.watch.on_ttl(now, lane, &frame);
+            return;
+        }
+        frame.ingress = self.net.lanes[lane.index()].ingress;
+        let out = self.net.next_hop(switch, Way { src: frame.src, dst: frame.dst, entropy: frame.entropy });
+        self.wires.enqueue(now, out, frame);
+    }
+
+    #[inline]
+    fn on_port_free(&mut self, now: Time, lane: LaneId) {
+        // Lane and its reverse end at each other's nodes: the sender of a lane is where its reverse ends.
+        match self.net.switch_at(lane.reverse()) {
+            Some(_) => self.wires.on_egress_free(now, lane),
+            None => {
+                let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
+                self.with_host(now, host, Host::on_port_free);
+            }
+        }
+    }
+
+    #[inline]
+    fn with_host(&mut self, now: Time, host: HostId, act: impl FnOnce(&mut Host, &mut Context<'_>)) {
+        let mut cx = Context { now, net: &self.net, wires: &mut self.wires, tally: &mut self.tally };
+        act(&mut self.hosts[host.index()], &mut cx);
+        if !self.wires.notices.is_empty() {
+            self.hand_over_notices();
+        }
+    }
+
+    #[cold]
+    fn hand_over_notices(&mut self) {
+        let mut notices = std::mem::take(&mut self.wires.notices);
+        for notice in notices.drain(..) {
+            let part = self.part_of_node[notice.to.index()];
+            if part == self.number {
+                self.deliver(notice);
+            } else {
+                self.wires.outbox[usize::from(part)].notices.push(notice);
+            }
+        }
+        self.wires.notices = notices;
+    }
+}

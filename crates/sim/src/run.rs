@@ -1,0 +1,285 @@
+//! The course of a run: windows of simulated time, handled by all parts at once, with an exchange in between.
+//!
+//! Nothing crosses from one part to another in less than the lookahead, so all parts can handle a window of that
+//! length before they exchange what they sent each other. The windows lie on a fixed grid that depends on the
+//! topology alone, and a run ends at the end of the window in which its last flow did: for every number of
+//! threads the same instant, so that counters agree too.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use wiremend_measure::{Collector, FlowRow, Outcome, SeriesRow};
+use wiremend_units::{Span, Time};
+
+use crate::barrier::Barrier;
+use crate::observe::Captured;
+use crate::part::Part;
+use crate::wires::Outbox;
+
+/// Sees a run as it goes: rows, captured frames and samples in order of time, whatever the number of threads.
+pub trait Observer {
+    /// A flow ended.
+    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
+        let _ = row;
+        Ok(())
+    }
+
+    /// A frame left on a captured link.
+    fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {
+        let _ = captured;
+        Ok(())
+    }
+
+    /// A sample of a time series.
+    fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
+        let _ = sample;
+        Ok(())
+    }
+
+    /// From time to time. `Break` ends the run.
+    fn on_progress(&mut self, progress: &Progress) -> ControlFlow<()> {
+        let _ = progress;
+        ControlFlow::Continue(())
+    }
+}
+
+/// Sees nothing.
+impl Observer for () {}
+
+/// How far a run has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// Flows that ended.
+    pub flows: u64,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ending {
+    /// Every flow ended.
+    Complete,
+    /// Its time was over.
+    TimeLimit,
+    /// Nothing was left to happen, and flows were open.
+    Stalled,
+    /// An observer wanted so.
+    Interrupted,
+    /// More frames are under way than there is memory for.
+    Memory,
+}
+
+pub(crate) struct Limits {
+    pub(crate) stop_at: Time,
+    pub(crate) lookahead: Span,
+    pub(crate) sample_every: Option<Span>,
+    pub(crate) in_flight_max: u64,
+}
+
+/// What the parts share.
+struct Shared<'a> {
+    limits: &'a Limits,
+    barrier: Barrier,
+    /// By receiving part, then by sending part.
+    mail: Vec<Vec<Mutex<Outbox>>>,
+    seen: Vec<Mutex<Seen>>,
+    state: Vec<State>,
+    halt: AtomicBool,
+}
+
+/// What a part saw in a window.
+#[derive(Default)]
+struct Seen {
+    rows: Vec<FlowRow>,
+    captured: Vec<Captured>,
+    samples: Vec<SeriesRow>,
+}
+
+/// What a part says of itself between windows.
+#[derive(Default)]
+struct State {
+    next: AtomicU64,
+    open: AtomicU64,
+    in_flight: AtomicU64,
+}
+
+const PROGRESS_EVERY: u64 = 512;
+
+/// Runs all parts to the end. The calling thread simulates the first and does the observing.
+pub(crate) fn run(
+    parts: &mut [Part],
+    limits: &Limits,
+    observer: &mut dyn Observer,
+) -> io::Result<(Collector, Time, Ending)> {
+    let count = parts.len();
+    let shared = Shared {
+        limits,
+        barrier: Barrier::new(count),
+        mail: (0..count).map(|_| (0..count).map(|_| Mutex::default()).collect()).collect(),
+        seen: (0..count).map(|_| Mutex::default()).collect(),
+        state: (0..count).map(|_| State::default()).collect(),
+        halt: AtomicBool::new(false),
+    };
+    let mut leader = Leader { observer, collector: Collector::new(), windows: 0, error: None };
+    let (first, others) = parts.split_first_mut().expect("a run has a part");
+    let (end, ending) = std::thread::scope(|scope| {
+        for part in others {
+            let shared = &shared;
+            scope.spawn(move || work(part, shared, None));
+        }
+        work(first, &shared, Some(&mut leader))
+    });
+    leader.error.map_or(Ok((leader.collector, end, ending)), Err)
+}
+
+/// One thread's share: window, exchange, decision; all threads decide alike.
+fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>>) -> (Time, Ending) {
+    let _guard = shared.barrier.guard();
+    let me = usize::from(part.number);
+    part.start();
+    let mut window_end = Time::ZERO;
+    loop {
+        part.run(window_end);
+        if is_sample(shared.limits, window_end) {
+            part.sample(window_end);
+        }
+        post_mail(part, shared, me);
+        shared.barrier.wait();
+        collect_mail(part, shared, me);
+        if let Some(leader) = leader.as_deref_mut() {
+            leader.look(shared, window_end);
+        }
+        shared.barrier.wait();
+        match decide(shared, window_end) {
+            ControlFlow::Continue(end) => window_end = end,
+            ControlFlow::Break((end, ending)) => {
+                let outcome = if ending == Ending::Stalled { Outcome::Stalled } else { Outcome::TimeLimit };
+                part.finish(end, outcome);
+                post_mail(part, shared, me);
+                shared.barrier.wait();
+                if let Some(leader) = leader {
+                    leader.look(shared, end);
+                }
+                return (end, ending);
+            }
+        }
+    }
+}
+
+fn post_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
+    for (to, outbox) in part.wires.outbox.iter_mut().enumerate() {
+        if !outbox.is_empty() {
+            std::mem::swap(&mut *lock(&shared.mail[to][me]), outbox);
+        }
+    }
+    let mut seen = lock(&shared.seen[me]);
+    seen.rows.append(&mut part.tally.rows);
+    seen.captured.append(&mut part.wires.watch.captured);
+    seen.samples.append(&mut part.samples);
+}
+
+fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
+    for mail in &shared.mail[me] {
+        let mut mail = lock(mail);
+        for (lane, in_flight) in mail.frames.drain(..) {
+            part.wires.carry(lane, in_flight);
+        }
+        for notice in mail.notices.drain(..) {
+            part.deliver(notice);
+        }
+    }
+    let state = &shared.state[me];
+    let next = part.wires.queue.next_time().unwrap_or(Time::MAX);
+    state.next.store(next.as_ps(), Ordering::Relaxed);
+    state.open.store(part.tally.open, Ordering::Relaxed);
+    state.in_flight.store(part.wires.in_flight, Ordering::Relaxed);
+}
+
+/// The end of the next window, or of the run.
+fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
+    let limits = shared.limits;
+    let sum = |field: fn(&State) -> &AtomicU64| shared.state.iter().map(|s| field(s).load(Ordering::Relaxed)).sum::<u64>();
+    let next = shared.state.iter().map(|state| state.next.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX);
+    let next = Time::from_ps(next);
+    if shared.halt.load(Ordering::Relaxed) {
+        return ControlFlow::Break((now, Ending::Interrupted));
+    }
+    if sum(|state| &state.open) == 0 {
+        return ControlFlow::Break((now, Ending::Complete));
+    }
+    if sum(|state| &state.in_flight) > limits.in_flight_max {
+        return ControlFlow::Break((now, Ending::Memory));
+    }
+    if next >= limits.stop_at {
+        return if next == Time::MAX {
+            ControlFlow::Break((now, Ending::Stalled))
+        } else {
+            ControlFlow::Break((limits.stop_at, Ending::TimeLimit))
+        };
+    }
+    let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
+    if let Some(every) = limits.sample_every {
+        end = end.min(next_multiple(now, every));
+    }
+    ControlFlow::Continue(end)
+}
+
+/// The first multiple of `step` after `time`.
+fn next_multiple(time: Time, step: Span) -> Time {
+    let step = step.as_ps();
+    Time::from_ps((time.as_ps() / step + 1).saturating_mul(step))
+}
+
+fn is_sample(limits: &Limits, at: Time) -> bool {
+    limits.sample_every.is_some_and(|every| at > Time::ZERO && at.as_ps().is_multiple_of(every.as_ps()))
+}
+
+/// The thread that also observes.
+struct Leader<'a> {
+    observer: &'a mut dyn Observer,
+    collector: Collector,
+    windows: u64,
+    error: Option<io::Error>,
+}
+
+impl Leader<'_> {
+    fn look(&mut self, shared: &Shared<'_>, now: Time) {
+        let mut all = Seen::default();
+        for seen in &shared.seen {
+            let mut seen = lock(seen);
+            all.rows.append(&mut seen.rows);
+            all.captured.append(&mut seen.captured);
+            all.samples.append(&mut seen.samples);
+        }
+        if let Err(error) = self.pass_on(all) {
+            self.error.get_or_insert(error);
+            shared.halt.store(true, Ordering::Relaxed);
+        }
+        self.windows += 1;
+        if self.windows.is_multiple_of(PROGRESS_EVERY) {
+            let progress = Progress { now, flows: self.collector.flows() };
+            if self.observer.on_progress(&progress).is_break() {
+                shared.halt.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn pass_on(&mut self, mut all: Seen) -> io::Result<()> {
+        all.rows.sort_unstable_by_key(|row| (row.end_ps, row.flow));
+        for row in &all.rows {
+            self.collector.add(row);
+            self.observer.on_row(row)?;
+        }
+        all.captured.sort_by_key(|captured| (captured.time, captured.lane));
+        all.captured.iter().try_for_each(|captured| self.observer.on_frame(captured))?;
+        all.samples.sort_unstable_by_key(|sample| (sample.time_ps, sample.entity, sample.metric));
+        all.samples.iter().try_for_each(|sample| self.observer.on_sample(sample))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

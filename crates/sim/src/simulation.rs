@@ -1,0 +1,168 @@
+//! A scenario made ready to run, and what came out of it.
+
+use std::io;
+use std::sync::Arc;
+
+use wiremend_fabric::Graph;
+use wiremend_measure::{Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
+use wiremend_scenario::Scenario;
+use wiremend_units::{FlowId, LaneId, LinkId, Time};
+
+use crate::build::{self, BuildError, Built, Files};
+use crate::host::HostCounters;
+use crate::network::Network;
+use crate::part::Part;
+use crate::run::{self, Ending, Limits, Observer};
+
+/// How to run a scenario, besides what it says itself.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// Threads at most; results do not depend on it.
+    pub threads: usize,
+    /// Make every port a scheduled one; results do not depend on it.
+    pub scheduled: bool,
+    /// Links whose frames an observer wants to see.
+    pub captures: Vec<LinkId>,
+    /// A flow to follow step by step. Only with one thread.
+    pub trace: Option<FlowId>,
+    /// Refuse or stop what would need more.
+    pub memory_bytes_max: Option<u64>,
+}
+
+impl Options {
+    /// As plain as can be: one thread, nothing observed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed, threads: 1, scheduled: false, captures: Vec::new(), trace: None, memory_bytes_max: None }
+    }
+}
+
+/// A run that is ready to start.
+pub struct Simulation {
+    parts: Vec<Part>,
+    limits: Limits,
+    net: Arc<Network>,
+}
+
+/// What came out of a run.
+pub struct Results {
+    /// Why it ended.
+    pub ending: Ending,
+    /// Simulated time at the end.
+    pub end: Time,
+    /// Flows, their times and the digest.
+    pub collector: Collector,
+    /// Sums over all hosts and links.
+    pub counters: Counters,
+    /// By host.
+    pub hosts: Vec<HostCounters>,
+    /// By lane.
+    pub lanes: Vec<LaneCounters>,
+    /// The steps of the traced flow.
+    pub trace: Vec<TraceRecord>,
+    /// Frames that were on a link when the run ended, or waited for one.
+    pub in_flight: u64,
+}
+
+/// What one direction of a link counts.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LaneCounters {
+    /// Frames sent, corrupted ones included.
+    pub tx_frames: u64,
+    /// Bytes of these, MAC header to FCS.
+    pub tx_bytes: u64,
+    /// Frames corrupted.
+    pub corrupted: u64,
+    /// Frames dropped for want of room before it.
+    pub dropped: u64,
+}
+
+impl Simulation {
+    /// Builds the network of a scenario and puts its applications on the hosts.
+    pub fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Self, BuildError> {
+        let Built { parts, limits, net } = build::build(scenario, files, options)?;
+        Ok(Self { parts, limits, net })
+    }
+
+    /// The network.
+    pub fn graph(&self) -> &Graph {
+        &self.net.graph
+    }
+
+    /// Threads that it will run on.
+    pub fn threads(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Runs to the end. The error is the observer's.
+    pub fn run(mut self, observer: &mut dyn Observer) -> io::Result<Results> {
+        let (collector, end, ending) = run::run(&mut self.parts, &self.limits, observer)?;
+        Ok(self.results(collector, end, ending))
+    }
+
+    fn results(mut self, mut collector: Collector, end: Time, ending: Ending) -> Results {
+        let graph = &self.net.graph;
+        let part_of_node = Arc::clone(&self.parts[0].part_of_node);
+        let hosts: Vec<_> = graph
+            .hosts()
+            .map(|host| self.parts[usize::from(part_of_node[host.index()])].hosts[host.index()].counters.clone())
+            .collect();
+        let owner = |lane: LaneId| usize::from(part_of_node[graph.lane_from(lane).index()]);
+        let lanes: Vec<_> = graph.lanes().map(|lane| self.parts[owner(lane)].wires.counters(lane)).collect();
+        let mut counters = sum(&hosts, &lanes);
+        counters.events = self.parts.iter().map(|part| part.events).sum();
+        counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();
+        counters.simulated_ps = end.as_ps();
+        add_to_digest(&mut collector, &hosts, &lanes);
+        let in_flight = self.parts.iter().map(|part| part.wires.in_flight + part.wires.queued()).sum();
+        let trace = self.parts[0].wires.watch.take_trace();
+        Results { ending, end, collector, counters, hosts, lanes, trace, in_flight }
+    }
+}
+
+impl Results {
+    /// What the tables and `summary.json` show.
+    pub fn summary(&self, name: &str) -> VariantSummary {
+        self.collector.summary(name, &self.counters)
+    }
+}
+
+fn sum(hosts: &[HostCounters], lanes: &[LaneCounters]) -> Counters {
+    let mut sum = Counters::default();
+    let mut timeouts = TimeoutCounts::default();
+    for host in hosts {
+        timeouts += host.timeouts;
+        sum.packets_sent += host.tx_frames;
+        sum.extra_bytes += host.extra_bytes;
+        sum.retransmitted_packets += host.retransmitted_packets;
+        sum.retransmitted_bytes += host.retransmitted_bytes;
+        sum.dropped_frames.late += host.late_frames;
+    }
+    for lane in lanes {
+        sum.packet_hops += lane.tx_frames;
+        sum.corrupted_frames += lane.corrupted;
+        sum.dropped_frames.buffer += lane.dropped;
+    }
+    sum.timeouts = timeouts;
+    sum
+}
+
+fn add_to_digest(collector: &mut Collector, hosts: &[HostCounters], lanes: &[LaneCounters]) {
+    for (number, host) in hosts.iter().enumerate() {
+        for (name, value) in host.named() {
+            collector.add_counter(name, number as u64, value);
+        }
+    }
+    for (number, lane) in lanes.iter().enumerate() {
+        let named = [
+            ("lane.tx_frames", lane.tx_frames),
+            ("lane.tx_bytes", lane.tx_bytes),
+            ("lane.corrupted", lane.corrupted),
+            ("lane.dropped", lane.dropped),
+        ];
+        for (name, value) in named {
+            collector.add_counter(name, number as u64, value);
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! Ports and lanes: how a frame leaves a node and reaches the next.
+//!
+//! A lane's frames wait in one ring, in order, from the moment their departure is settled until they arrive; only
+//! the first of them is in the event queue. A [`Fifo`](PortFlags) port settles a departure when a frame is
+//! handed to it: one event a hop. A scheduled port ([`Egress`]) settles it when transmission starts.
+
+use std::collections::VecDeque;
+
+use wiremend_impair::{Fate, Impairments};
+use wiremend_units::{LaneId, Rate, Span, Time};
+
+use crate::egress::{Egress, Taken};
+use crate::frame::{Frame, GAP_BYTES, InFlight};
+use crate::notice::Notice;
+use crate::observe::Watch;
+use crate::queue::{Queue, Source};
+use crate::simulation::LaneCounters;
+use crate::source::Sources;
+
+pub(crate) struct Wires {
+    pub(crate) queue: Queue,
+    pub(crate) sources: Sources,
+    pub(crate) ports: Vec<Port>,
+    rings: Vec<VecDeque<InFlight>>,
+    impairments: Vec<Option<Box<Impairments>>>,
+    egresses: Vec<Option<Box<Egress>>>,
+    /// What leaves for other parts, by part.
+    pub(crate) outbox: Vec<Outbox>,
+    /// What hosts have to tell other hosts; handed over after each event.
+    pub(crate) notices: Vec<Notice>,
+    pub(crate) watch: Watch,
+    /// Frames settled and not yet arrived, in this part's rings.
+    pub(crate) in_flight: u64,
+}
+
+#[derive(Default)]
+pub(crate) struct Outbox {
+    pub(crate) frames: Vec<(LaneId, InFlight)>,
+    pub(crate) notices: Vec<Notice>,
+}
+
+/// The sending end of a lane. One cache line.
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    /// When the last settled frame has left.
+    pub(crate) busy_until: Time,
+    delay: Span,
+    rate: Rate,
+    /// Picoseconds a byte takes, if that is a whole number; else 0.
+    ps_per_byte: u32,
+    flags: PortFlags,
+    /// The part that the lane's other end belongs to.
+    to_part: u16,
+    pub(crate) tx_frames: u64,
+    pub(crate) tx_bytes: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) dropped: u64,
+}
+
+const _: () = assert!(size_of::<Port>() == 64);
+
+/// What sets a port apart from the plain, unlimited, clean first-in-first-out one inside a part.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct PortFlags {
+    bits: u16,
+}
+
+impl PortFlags {
+    const IMPAIRED: u16 = 1;
+    const EGRESS: u16 = 2;
+    const REMOTE: u16 = 4;
+    const WATCHED: u16 = 8;
+
+    #[inline]
+    const fn has(self, flag: u16) -> bool {
+        self.bits & flag != 0
+    }
+}
+
+impl Wires {
+    pub(crate) fn new(queue: Queue, sources: Sources, parts: usize) -> Self {
+        let lanes = sources.lanes();
+        Self {
+            queue,
+            sources,
+            ports: Vec::with_capacity(lanes),
+            rings: (0..lanes).map(|_| VecDeque::new()).collect(),
+            impairments: (0..lanes).map(|_| None).collect(),
+            egresses: (0..lanes).map(|_| None).collect(),
+            outbox: (0..parts).map(|_| Outbox::default()).collect(),
+            notices: Vec::new(),
+            watch: Watch::default(),
+            in_flight: 0,
+        }
+    }
+
+    pub(crate) fn add_port(&mut self, lane: &crate::network::Lane, to_part: Option<u16>) {
+        const PS_BITS: u64 = 8 * 1_000_000_000_000;
+        let bits_per_s = lane.rate.bits_per_s();
+        let whole = PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
+        self.ports.push(Port {
+            busy_until: Time::ZERO,
+            delay: lane.delay,
+            rate: lane.rate,
+            ps_per_byte: whole.unwrap_or(0),
+            flags: PortFlags { bits: if to_part.is_some() { PortFlags::REMOTE } else { 0 } },
+            to_part: to_part.unwrap_or(0),
+            tx_frames: 0,
+            tx_bytes: 0,
+            corrupted: 0,
+            dropped: 0,
+        });
+    }
+
+    pub(crate) fn impair(&mut self, lane: LaneId, impairments: Impairments) {
+        self.ports[lane.index()].flags.bits |= PortFlags::IMPAIRED;
+        self.impairments[lane.index()] = Some(Box::new(impairments));
+    }
+
+    pub(crate) fn set_egress(&mut self, lane: LaneId, egress: Egress) {
+        self.ports[lane.index()].flags.bits |= PortFlags::EGRESS;
+        self.egresses[lane.index()] = Some(Box::new(egress));
+    }
+
+    pub(crate) fn watch(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.bits |= PortFlags::WATCHED;
+    }
+
+    /// The frame that has just arrived over `lane`.
+    #[inline]
+    pub(crate) fn take_arrived(&mut self, lane: LaneId) -> Frame {
+        let ring = &mut self.rings[lane.index()];
+        let arrived = ring.pop_front().expect("an arrival has its frame");
+        if let Some(next) = ring.front() {
+            self.queue.arm(Source(lane.0), next.at);
+        }
+        self.in_flight -= 1;
+        arrived.frame
+    }
+
+    /// Hands a frame to a switch's port.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: Frame) {
+        if self.ports[lane.index()].flags.has(PortFlags::EGRESS) {
+            self.enqueue_egress(now, lane, frame);
+        } else {
+            self.transmit(now, lane, frame);
+        }
+    }
+
+    /// Settles a frame's departure: after all that were settled before it on this lane.
+    #[inline]
+    pub(crate) fn transmit(&mut self, now: Time, lane: LaneId, frame: Frame) {
+        let port = &mut self.ports[lane.index()];
+        let start = port.busy_until.max(now);
+        let done = start + port.serialize(frame.len);
+        port.busy_until = done;
+        port.tx_frames += 1;
+        port.tx_bytes += u64::from(frame.len);
+        let (at, flags) = (done + port.delay, port.flags);
+        if flags.bits & !PortFlags::EGRESS == 0 {
+            self.carry(lane, InFlight { at, frame });
+        } else {
+            self.transmit_marked(start, lane, InFlight { at, frame }, flags);
+        }
+    }
+
+    /// Brings a frame from another part, or from this one, on its way.
+    #[inline]
+    pub(crate) fn carry(&mut self, lane: LaneId, in_flight: InFlight) {
+        let ring = &mut self.rings[lane.index()];
+        if ring.is_empty() {
+            self.queue.arm(Source(lane.0), in_flight.at);
+        }
+        ring.push_back(in_flight);
+        self.in_flight += 1;
+    }
+
+    /// The rest of [`Wires::transmit`] for lanes that corrupt, are watched, or end in another part.
+    fn transmit_marked(&mut self, start: Time, lane: LaneId, in_flight: InFlight, flags: PortFlags) {
+        let mut fate = Fate::Pass;
+        if flags.has(PortFlags::IMPAIRED) {
+            let impairments = self.impairments[lane.index()].as_mut().expect("an impaired lane says how");
+            fate = impairments.fate(start, &in_flight.frame.facts());
+        }
+        if flags.has(PortFlags::WATCHED) {
+            self.watch.on_transmit(start, lane, &in_flight, fate);
+        }
+        if fate == Fate::Corrupt {
+            self.ports[lane.index()].corrupted += 1;
+        } else if flags.has(PortFlags::REMOTE) {
+            let part = self.ports[lane.index()].to_part;
+            self.outbox[usize::from(part)].frames.push((lane, in_flight));
+        } else {
+            self.carry(lane, in_flight);
+        }
+    }
+
+    #[cold]
+    fn enqueue_egress(&mut self, now: Time, lane: LaneId, frame: Frame) {
+        let port = &mut self.ports[lane.index()];
+        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+        let cost = port.serialize(frame.len);
+        match egress.offer(now, frame, cost, port.busy_until) {
+            Taken::Dropped => {
+                port.dropped += 1;
+                if port.flags.has(PortFlags::WATCHED) {
+                    self.watch.on_drop(now, lane, &frame);
+                }
+            }
+            Taken::Passed => self.transmit(now, lane, frame),
+            Taken::Queued => {
+                let due = port.busy_until.max(now);
+                self.queue.arm_by(self.sources.tx(lane), due);
+            }
+        }
+    }
+
+    /// A scheduled port has fallen free.
+    pub(crate) fn on_egress_free(&mut self, now: Time, lane: LaneId) {
+        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+        let Some(frame) = egress.next(now) else { return };
+        let more = egress.has_queued();
+        self.transmit(now, lane, frame);
+        if more {
+            let due = self.ports[lane.index()].busy_until;
+            self.queue.arm(self.sources.tx(lane), due);
+        }
+    }
+
+    pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
+        let port = &self.ports[lane.index()];
+        LaneCounters {
+            tx_frames: port.tx_frames,
+            tx_bytes: port.tx_bytes,
+            corrupted: port.corrupted,
+            dropped: port.dropped,
+        }
+    }
+
+    /// Frames that wait in scheduled ports, and those that have left for another part.
+    pub(crate) fn queued(&self) -> u64 {
+        let waiting: usize = self.egresses.iter().flatten().map(|egress| egress.queued()).sum();
+        let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
+        (waiting + leaving) as u64
+    }
+
+    /// Time until everything handed to this port has left, as if nothing more came.
+    pub(crate) fn backlog(&self, now: Time, lane: LaneId) -> Span {
+        let queued = self.egresses[lane.index()].as_ref().map_or(Span::ZERO, |egress| egress.backlog());
+        self.ports[lane.index()].busy_until.since(now) + queued
+    }
+}
+
+impl Port {
+    /// Time that a frame occupies the wire, with preamble and gap.
+    #[inline]
+    pub(crate) fn serialize(&self, len: u16) -> Span {
+        let bytes = u64::from(len) + GAP_BYTES;
+        if self.ps_per_byte != 0 {
+            Span::from_ps(bytes * u64::from(self.ps_per_byte))
+        } else {
+            self.rate.serialize(wiremend_units::Bytes::new(bytes))
+        }
+    }
+
+    pub(crate) fn rate(&self) -> Rate {
+        self.rate
+    }
+}
+
+impl Outbox {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.notices.is_empty()
+    }
+}
