@@ -44,5 +44,5 @@ pub use size_table::{BadSizeTable, POINTS_MAX, Place, Point, SizeFault, SizeTabl
 pub use topology::{Cables, Size, Topology};
 pub use workloads::{WORKLOADS, Workload};
 
-/// The longest message of a reliable connection (IBA 9.7.1): no flow is larger.
+/// The longest message of a reliable connection, 2 GiB: no flow is larger.
 pub const MESSAGE_BYTES_MAX: u64 = 1 << 31;
