@@ -15,8 +15,6 @@ pub struct Collector {
     slowdown_milli: Histogram,
     finished_bytes: u128,
     flows_with_timeout: u64,
-    retransmitted_packets: u64,
-    retransmitted_bytes: u64,
     digest: RowDigest,
 }
 
@@ -33,6 +31,10 @@ pub struct Counters {
     pub events: u64,
     /// Frame bytes that only protection sent.
     pub extra_bytes: u64,
+    /// Data packets that hosts sent again.
+    pub retransmitted_packets: u64,
+    /// Frame bytes of these.
+    pub retransmitted_bytes: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,
     /// Frames that nodes dropped.
@@ -54,8 +56,6 @@ impl Collector {
     pub fn add(&mut self, row: &FlowRow) {
         self.by_outcome[row.outcome as usize] += 1;
         self.flows_with_timeout += u64::from(row.timeouts > 0);
-        self.retransmitted_packets += u64::from(row.retransmitted_packets);
-        self.retransmitted_bytes += row.retransmitted_bytes;
         self.digest.add_row(row);
         if row.outcome.is_finished() {
             self.finished_bytes += u128::from(row.bytes);
@@ -78,8 +78,6 @@ impl Collector {
         self.slowdown_milli.merge(&other.slowdown_milli);
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
-        self.retransmitted_packets += other.retransmitted_packets;
-        self.retransmitted_bytes += other.retransmitted_bytes;
         self.digest.merge(&other.digest);
     }
 
@@ -122,8 +120,8 @@ impl Collector {
             packets_sent: counters.packets_sent,
             packet_hops: counters.packet_hops,
             events: counters.events,
-            retransmitted_packets: self.retransmitted_packets,
-            retransmitted_bytes: self.retransmitted_bytes,
+            retransmitted_packets: counters.retransmitted_packets,
+            retransmitted_bytes: counters.retransmitted_bytes,
             extra_bytes: counters.extra_bytes,
             corrupted_frames: counters.corrupted_frames,
             dropped_frames: counters.dropped_frames,
@@ -142,6 +140,8 @@ impl std::ops::AddAssign for Counters {
         self.packet_hops += other.packet_hops;
         self.events += other.events;
         self.extra_bytes += other.extra_bytes;
+        self.retransmitted_packets += other.retransmitted_packets;
+        self.retransmitted_bytes += other.retransmitted_bytes;
         self.corrupted_frames += other.corrupted_frames;
         self.dropped_frames.buffer += other.dropped_frames.buffer;
         self.dropped_frames.ttl += other.dropped_frames.ttl;
@@ -184,7 +184,7 @@ mod tests {
         assert_eq!((summary.flows, summary.finished), (2, 1));
         assert_eq!(summary.failed, BTreeMap::from([("retry_exceeded", 1)]));
         let fct = summary.fct_ns.unwrap();
-        assert_eq!([fct.max, fct.mean, summary.slowdown.unwrap().p99], [4_000.0, 4_000.0, 2.0]);
+        assert_eq!([fct.max, fct.mean, summary.slowdown.unwrap().p99].map(|value| value as u64), [4_000, 4_000, 2]);
         assert_eq!(summary.flows_with_timeout.count, 1);
         assert_eq!(summary.goodput_bps, 4096 * 8 * 1_000);
         assert_eq!(summary.simulated_ns, 1_000_000);

@@ -50,9 +50,9 @@ pub struct VariantSummary {
     pub packet_hops: u64,
     /// Events that the simulator handled.
     pub events: u64,
-    /// Packets sent again.
+    /// Data packets sent again, those of flows that share a queue pair included.
     pub retransmitted_packets: u64,
-    /// Payload bytes sent again.
+    /// Frame bytes of these, comparable with `extra_bytes`; a flow's row counts payload.
     pub retransmitted_bytes: u64,
     /// Frame bytes that only protection sent: dummies, repeats, parity.
     pub extra_bytes: u64,
