@@ -8,12 +8,12 @@ use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
 
-use crate::frame::Frame;
+use crate::store::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
 pub(crate) struct Egress {
-    queues: [VecDeque<(Frame, Span)>; CLASSES],
+    queues: [VecDeque<Waiting>; CLASSES],
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
     buffer_bytes_max: Option<u64>,
@@ -23,6 +23,14 @@ pub(crate) struct Egress {
     queued_bytes: u64,
     backlog: Span,
     frames: usize,
+}
+
+/// A frame at a port: its bytes, and the time it needs of the wire.
+#[derive(Clone, Copy)]
+pub(crate) struct Waiting {
+    pub(crate) frame: FrameId,
+    pub(crate) len: u16,
+    pub(crate) cost: Span,
 }
 
 /// What became of a frame offered to a port.
@@ -59,30 +67,30 @@ impl Egress {
         }
     }
 
-    /// Takes a frame that needs `cost` of the wire; `busy_until` is when the wire falls free.
-    pub(crate) fn offer(&mut self, now: Time, frame: Frame, cost: Span, busy_until: Time) -> Taken {
-        if !self.has_room(now, frame.len) {
+    /// Takes a frame; `busy_until` is when the wire falls free.
+    pub(crate) fn offer(&mut self, now: Time, waiting: Waiting, class: u8, busy_until: Time) -> Taken {
+        if !self.has_room(now, waiting.len) {
             return Taken::Dropped;
         }
         if self.immediate || (self.frames == 0 && busy_until <= now) {
-            self.note_leaving(busy_until.max(now) + cost, frame.len);
+            self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
             return Taken::Passed;
         }
-        self.queued_bytes += u64::from(frame.len);
-        self.backlog += cost;
+        self.queued_bytes += u64::from(waiting.len);
+        self.backlog += waiting.cost;
         self.frames += 1;
-        self.queues[usize::from(frame.class)].push_back((frame, cost));
+        self.queues[usize::from(class)].push_back(waiting);
         Taken::Queued
     }
 
     /// The frame whose transmission starts now.
-    pub(crate) fn next(&mut self, now: Time) -> Option<Frame> {
-        let (frame, cost) = self.queues.iter_mut().rev().find_map(VecDeque::pop_front)?;
-        self.queued_bytes -= u64::from(frame.len);
-        self.backlog = self.backlog - cost;
+    pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
+        let waiting = self.queues.iter_mut().rev().find_map(VecDeque::pop_front)?;
+        self.queued_bytes -= u64::from(waiting.len);
+        self.backlog = self.backlog - waiting.cost;
         self.frames -= 1;
-        self.note_leaving(now + cost, frame.len);
-        Some(frame)
+        self.note_leaving(now + waiting.cost, waiting.len);
+        Some(waiting.frame)
     }
 
     pub(crate) fn has_queued(&self) -> bool {
@@ -91,11 +99,6 @@ impl Egress {
 
     pub(crate) fn backlog(&self) -> Span {
         self.backlog
-    }
-
-    /// Frames that wait, for the books at the end of a run.
-    pub(crate) fn queued(&self) -> usize {
-        self.frames
     }
 
     fn has_room(&mut self, now: Time, len: u16) -> bool {

@@ -2,10 +2,10 @@
 
 use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::rc;
-use wiremend_units::{HostId, Time};
+use wiremend_units::HostId;
 use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
-/// A frame: 56 bytes, so that with its time of arrival it fills one cache line.
+/// A frame. It fits a cache line.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     /// The transport's part. Meaningless for [`Kind::Raw`].
@@ -60,15 +60,7 @@ pub enum Kind {
     Raw,
 }
 
-/// A frame on its way over a lane, and when its last bit is there.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct InFlight {
-    pub(crate) at: Time,
-    pub(crate) frame: Frame,
-}
-
-const _: () = assert!(size_of::<Frame>() <= 56);
-const _: () = assert!(size_of::<InFlight>() == 64);
+const _: () = assert!(size_of::<Frame>() <= 64);
 
 /// Preamble and gap: what a frame occupies on the wire beyond its own bytes.
 pub(crate) const GAP_BYTES: u64 = WIRE_OVERHEAD_BYTES as u64;

@@ -29,9 +29,11 @@ mod notice;
 mod observe;
 mod part;
 mod queue;
+mod ring;
 mod run;
 mod simulation;
 mod source;
+mod store;
 mod wires;
 
 pub use build::{BuildError, Files};

@@ -5,7 +5,7 @@ use wiremend_measure::{Outcome, TimeoutCause, TraceDrop, TracePacket, TraceRecor
 use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
-use crate::frame::{Frame, InFlight, Kind};
+use crate::frame::{Frame, Kind};
 
 /// A frame on a captured link.
 #[derive(Clone, Copy, Debug)]
@@ -55,18 +55,18 @@ impl Watch {
         self.tracer.take().map_or(Vec::new(), |tracer| tracer.records)
     }
 
-    pub(crate) fn on_transmit(&mut self, start: Time, lane: LaneId, in_flight: &InFlight, fate: Fate) {
+    pub(crate) fn on_transmit(&mut self, start: Time, lane: LaneId, arrive: Time, frame: &Frame, fate: Fate) {
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
             let corrupted = fate == Fate::Corrupt;
-            self.captured.push(Captured { time: start, lane, frame: in_flight.frame, corrupted });
+            self.captured.push(Captured { time: start, lane, frame: *frame, corrupted });
         }
         if let Some(tracer) = &mut self.tracer
-            && tracer.follows(&in_flight.frame)
+            && tracer.follows(frame)
         {
             let (from, to) = tracer.ends[lane.index()];
             let fate = if fate == Fate::Corrupt { wiremend_measure::Fate::Corrupt } else { wiremend_measure::Fate::Pass };
-            let packet = describe(&in_flight.frame);
-            tracer.note(start, from, TraceWhat::Sent { packet, to, arrive: in_flight.at, fate });
+            let packet = describe(frame);
+            tracer.note(start, from, TraceWhat::Sent { packet, to, arrive, fate });
         }
     }
 
@@ -74,8 +74,8 @@ impl Watch {
         self.dropped(now, |tracer| tracer.ends[lane.index()].0, frame, TraceDrop::Buffer);
     }
 
-    pub(crate) fn on_ttl(&mut self, now: Time, lane: LaneId, frame: &Frame) {
-        self.dropped(now, |tracer| tracer.ends[lane.index()].1, frame, TraceDrop::Ttl);
+    pub(crate) fn on_ttl(&mut self, now: Time, node: NodeId, frame: &Frame) {
+        self.dropped(now, |_| node, frame, TraceDrop::Ttl);
     }
 
     pub(crate) fn on_post(&mut self, now: Time, src: HostId, serial: u32, flow: FlowId, bytes: u32) {

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use wiremend_measure::{Metric, Outcome, SeriesRow};
-use wiremend_units::{HostId, LaneId, Time};
+use wiremend_units::{HostId, LaneId, SwitchId, Time};
 
-use crate::frame::Frame;
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
 use crate::simulation::LaneCounters;
 use crate::source::Happening;
+use crate::store::FrameId;
 use crate::wires::Wires;
 
 pub(crate) struct Part {
@@ -90,28 +90,36 @@ impl Part {
 
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
+        let (node, ingress) = self.wires.end(lane);
         let frame = self.wires.take_arrived(lane);
-        match self.net.switch_at(lane) {
-            Some(switch) => self.forward(now, lane, switch, frame),
+        match node.0.checked_sub(self.hosts.len() as u32) {
+            Some(switch) => self.forward(now, SwitchId(switch), frame, ingress),
             None => {
-                let host = HostId(self.net.lanes[lane.index()].to.0);
-                self.with_host(now, host, |host, cx| host.on_frame(cx, &frame));
+                let frame = self.wires.consume(frame);
+                self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
             }
         }
     }
 
     /// A switch: hops left, the way, the port.
     #[inline]
-    fn forward(&mut self, now: Time, lane: LaneId, switch: wiremend_units::SwitchId, mut frame: Frame) {
+    fn forward(&mut self, now: Time, switch: SwitchId, id: FrameId, ingress: u16) {
+        let frame = self.wires.frame_mut(id);
         frame.ttl -= 1;
+        frame.ingress = ingress;
         if frame.ttl == 0 {
-            self.tally.dropped_ttl += 1;
-            self.wires.watch.on_ttl(now, lane, &frame);
+            self.expire(now, switch, id);
             return;
         }
-        frame.ingress = self.net.lanes[lane.index()].ingress;
         let out = self.net.next_hop(switch, Way { src: frame.src, dst: frame.dst, entropy: frame.entropy });
-        self.wires.enqueue(now, out, frame);
+        self.wires.enqueue(now, out, id);
+    }
+
+    #[cold]
+    fn expire(&mut self, now: Time, switch: SwitchId, id: FrameId) {
+        self.tally.dropped_ttl += 1;
+        let frame = self.wires.consume(id);
+        self.wires.watch.on_ttl(now, self.net.graph.switch_node(switch), &frame);
     }
 
     #[inline]

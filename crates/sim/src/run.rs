@@ -184,8 +184,8 @@ fn post_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
 fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
     for mail in &shared.mail[me] {
         let mut mail = lock(mail);
-        for (lane, in_flight) in mail.frames.drain(..) {
-            part.wires.carry(lane, in_flight);
+        for in_flight in mail.frames.drain(..) {
+            part.wires.take_over(in_flight);
         }
         for notice in mail.notices.drain(..) {
             part.deliver(notice);
@@ -195,7 +195,7 @@ fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
     let next = part.wires.queue.next_time().unwrap_or(Time::MAX);
     state.next.store(next.as_ps(), Ordering::Relaxed);
     state.open.store(part.tally.open, Ordering::Relaxed);
-    state.in_flight.store(part.wires.in_flight, Ordering::Relaxed);
+    state.in_flight.store(part.wires.under_way(), Ordering::Relaxed);
 }
 
 /// The end of the next window, or of the run.

@@ -115,7 +115,7 @@ impl Simulation {
         counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
         add_to_digest(&mut collector, &hosts, &lanes);
-        let in_flight = self.parts.iter().map(|part| part.wires.in_flight + part.wires.queued()).sum();
+        let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let trace = self.parts[0].wires.watch.take_trace();
         Results { ending, end, collector, counters, hosts, lanes, trace, in_flight }
     }

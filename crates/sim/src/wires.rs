@@ -1,27 +1,28 @@
 //! Ports and lanes: how a frame leaves a node and reaches the next.
 //!
 //! A lane's frames wait in one ring, in order, from the moment their departure is settled until they arrive; only
-//! the first of them is in the event queue. A [`Fifo`](PortFlags) port settles a departure when a frame is
+//! the first of them is in the event queue. A plain port (first in, first out) settles a departure when a frame is
 //! handed to it: one event a hop. A scheduled port ([`Egress`]) settles it when transmission starts.
 
-use std::collections::VecDeque;
-
 use wiremend_impair::{Fate, Impairments};
-use wiremend_units::{LaneId, Rate, Span, Time};
+use wiremend_units::{LaneId, NodeId, Rate, Span, Time};
 
-use crate::egress::{Egress, Taken};
-use crate::frame::{Frame, GAP_BYTES, InFlight};
+use crate::egress::{Egress, Taken, Waiting};
+use crate::frame::{Frame, GAP_BYTES};
 use crate::notice::Notice;
 use crate::observe::Watch;
 use crate::queue::{Queue, Source};
+use crate::ring::{Entry, Ring};
 use crate::simulation::LaneCounters;
 use crate::source::Sources;
+use crate::store::{FrameId, Store};
 
 pub(crate) struct Wires {
     pub(crate) queue: Queue,
     pub(crate) sources: Sources,
     pub(crate) ports: Vec<Port>,
-    rings: Vec<VecDeque<InFlight>>,
+    rings: Vec<Ring>,
+    frames: Store,
     impairments: Vec<Option<Box<Impairments>>>,
     egresses: Vec<Option<Box<Egress>>>,
     /// What leaves for other parts, by part.
@@ -29,18 +30,25 @@ pub(crate) struct Wires {
     /// What hosts have to tell other hosts; handed over after each event.
     pub(crate) notices: Vec<Notice>,
     pub(crate) watch: Watch,
-    /// Frames settled and not yet arrived, in this part's rings.
-    pub(crate) in_flight: u64,
+}
+
+/// A frame on its way to another part, and when its last bit is there.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) lane: LaneId,
+    pub(crate) at: Time,
+    pub(crate) frame: Frame,
 }
 
 #[derive(Default)]
 pub(crate) struct Outbox {
-    pub(crate) frames: Vec<(LaneId, InFlight)>,
+    pub(crate) frames: Vec<InFlight>,
     pub(crate) notices: Vec<Notice>,
 }
 
 /// The sending end of a lane. One cache line.
 #[derive(Clone, Debug)]
+#[repr(align(64))]
 pub(crate) struct Port {
     /// When the last settled frame has left.
     pub(crate) busy_until: Time,
@@ -84,13 +92,13 @@ impl Wires {
             queue,
             sources,
             ports: Vec::with_capacity(lanes),
-            rings: (0..lanes).map(|_| VecDeque::new()).collect(),
+            rings: Vec::with_capacity(lanes),
+            frames: Store::default(),
             impairments: (0..lanes).map(|_| None).collect(),
             egresses: (0..lanes).map(|_| None).collect(),
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
             watch: Watch::default(),
-            in_flight: 0,
         }
     }
 
@@ -98,6 +106,7 @@ impl Wires {
         const PS_BITS: u64 = 8 * 1_000_000_000_000;
         let bits_per_s = lane.rate.bits_per_s();
         let whole = PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
+        self.rings.push(Ring::new(lane.to, lane.ingress));
         self.ports.push(Port {
             busy_until: Time::ZERO,
             delay: lane.delay,
@@ -126,21 +135,45 @@ impl Wires {
         self.ports[lane.index()].flags.bits |= PortFlags::WATCHED;
     }
 
+    /// The node at the end of a lane, and which of its ports that is.
+    #[inline]
+    pub(crate) fn end(&self, lane: LaneId) -> (NodeId, u16) {
+        let ring = &self.rings[lane.index()];
+        (ring.to, ring.ingress)
+    }
+
     /// The frame that has just arrived over `lane`.
     #[inline]
-    pub(crate) fn take_arrived(&mut self, lane: LaneId) -> Frame {
+    pub(crate) fn take_arrived(&mut self, lane: LaneId) -> FrameId {
         let ring = &mut self.rings[lane.index()];
-        let arrived = ring.pop_front().expect("an arrival has its frame");
+        let arrived = ring.pop().expect("an arrival has its frame");
         if let Some(next) = ring.front() {
             self.queue.arm(Source(lane.0), next.at);
         }
-        self.in_flight -= 1;
         arrived.frame
+    }
+
+    #[inline]
+    pub(crate) fn frame_mut(&mut self, id: FrameId) -> &mut Frame {
+        self.frames.get_mut(id)
+    }
+
+    /// A frame has come to the end of its way.
+    #[inline]
+    pub(crate) fn consume(&mut self, id: FrameId) -> Frame {
+        self.frames.remove(id)
+    }
+
+    /// A host sends a frame that it has just made.
+    #[inline]
+    pub(crate) fn send(&mut self, now: Time, lane: LaneId, frame: Frame) {
+        let id = self.frames.insert(frame);
+        self.transmit(now, lane, id);
     }
 
     /// Hands a frame to a switch's port.
     #[inline]
-    pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: Frame) {
+    pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: FrameId) {
         if self.ports[lane.index()].flags.has(PortFlags::EGRESS) {
             self.enqueue_egress(now, lane, frame);
         } else {
@@ -150,65 +183,76 @@ impl Wires {
 
     /// Settles a frame's departure: after all that were settled before it on this lane.
     #[inline]
-    pub(crate) fn transmit(&mut self, now: Time, lane: LaneId, frame: Frame) {
+    fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+        let len = self.frames.get(frame).len;
         let port = &mut self.ports[lane.index()];
         let start = port.busy_until.max(now);
-        let done = start + port.serialize(frame.len);
+        let done = start + port.serialize(len);
         port.busy_until = done;
         port.tx_frames += 1;
-        port.tx_bytes += u64::from(frame.len);
+        port.tx_bytes += u64::from(len);
         let (at, flags) = (done + port.delay, port.flags);
         if flags.bits & !PortFlags::EGRESS == 0 {
-            self.carry(lane, InFlight { at, frame });
+            self.carry(lane, at, frame);
         } else {
-            self.transmit_marked(start, lane, InFlight { at, frame }, flags);
+            self.transmit_marked(start, lane, at, frame);
         }
     }
 
-    /// Brings a frame from another part, or from this one, on its way.
     #[inline]
-    pub(crate) fn carry(&mut self, lane: LaneId, in_flight: InFlight) {
+    fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
         let ring = &mut self.rings[lane.index()];
         if ring.is_empty() {
-            self.queue.arm(Source(lane.0), in_flight.at);
+            self.queue.arm(Source(lane.0), at);
         }
-        ring.push_back(in_flight);
-        self.in_flight += 1;
+        ring.push(Entry { at, frame });
+    }
+
+    /// Takes over a frame that another part has sent.
+    pub(crate) fn take_over(&mut self, in_flight: InFlight) {
+        let frame = self.frames.insert(in_flight.frame);
+        self.carry(in_flight.lane, in_flight.at, frame);
     }
 
     /// The rest of [`Wires::transmit`] for lanes that corrupt, are watched, or end in another part.
-    fn transmit_marked(&mut self, start: Time, lane: LaneId, in_flight: InFlight, flags: PortFlags) {
+    fn transmit_marked(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) {
+        let flags = self.ports[lane.index()].flags;
+        let frame = self.frames.get(id);
         let mut fate = Fate::Pass;
         if flags.has(PortFlags::IMPAIRED) {
             let impairments = self.impairments[lane.index()].as_mut().expect("an impaired lane says how");
-            fate = impairments.fate(start, &in_flight.frame.facts());
+            fate = impairments.fate(start, &frame.facts());
         }
         if flags.has(PortFlags::WATCHED) {
-            self.watch.on_transmit(start, lane, &in_flight, fate);
+            self.watch.on_transmit(start, lane, at, frame, fate);
         }
         if fate == Fate::Corrupt {
             self.ports[lane.index()].corrupted += 1;
+            self.frames.remove(id);
         } else if flags.has(PortFlags::REMOTE) {
             let part = self.ports[lane.index()].to_part;
-            self.outbox[usize::from(part)].frames.push((lane, in_flight));
+            let frame = self.frames.remove(id);
+            self.outbox[usize::from(part)].frames.push(InFlight { lane, at, frame });
         } else {
-            self.carry(lane, in_flight);
+            self.carry(lane, at, id);
         }
     }
 
     #[cold]
-    fn enqueue_egress(&mut self, now: Time, lane: LaneId, frame: Frame) {
+    fn enqueue_egress(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let cost = port.serialize(frame.len);
-        match egress.offer(now, frame, cost, port.busy_until) {
+        let waiting = Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len) };
+        match egress.offer(now, waiting, frame.class, port.busy_until) {
             Taken::Dropped => {
                 port.dropped += 1;
                 if port.flags.has(PortFlags::WATCHED) {
-                    self.watch.on_drop(now, lane, &frame);
+                    self.watch.on_drop(now, lane, frame);
                 }
+                self.frames.remove(id);
             }
-            Taken::Passed => self.transmit(now, lane, frame),
+            Taken::Passed => self.transmit(now, lane, id),
             Taken::Queued => {
                 let due = port.busy_until.max(now);
                 self.queue.arm_by(self.sources.tx(lane), due);
@@ -238,11 +282,10 @@ impl Wires {
         }
     }
 
-    /// Frames that wait in scheduled ports, and those that have left for another part.
-    pub(crate) fn queued(&self) -> u64 {
-        let waiting: usize = self.egresses.iter().flatten().map(|egress| egress.queued()).sum();
+    /// Frames under way in this part: on lanes, waiting in ports, or just leaving for another part.
+    pub(crate) fn under_way(&self) -> u64 {
         let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
-        (waiting + leaving) as u64
+        (self.frames.len() + leaving) as u64
     }
 
     /// Time until everything handed to this port has left, as if nothing more came.

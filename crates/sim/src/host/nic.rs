@@ -120,7 +120,7 @@ impl Host {
             } else if frame.kind == Kind::Rc && frame.packet.is_nak() {
                 self.counters.extra_bytes += len;
             }
-            cx.wires.transmit(cx.now, self.nic.uplink, frame);
+            cx.wires.send(cx.now, self.nic.uplink, frame);
         }
         self.arm_port(cx);
     }
