@@ -85,6 +85,7 @@ impl Reads {
             if let Some(oldest) = self.executions.front_mut() {
                 oldest.before = oldest.before.or(forgotten.before);
             }
+            self.skip_finished();
         }
     }
 
@@ -122,9 +123,14 @@ impl Reads {
             return Some(Output::Reply(reply));
         }
         let response = execution.respond(mtu);
+        self.skip_finished();
+        Some(response)
+    }
+
+    #[inline]
+    fn skip_finished(&mut self) {
         while self.executions.get(self.active).is_some_and(|execution| !execution.is_active()) {
             self.active += 1;
         }
-        Some(response)
     }
 }

@@ -98,6 +98,8 @@ pub struct Expiry {
     pub oldest: Psn,
     /// Where sending starts again; before `oldest` if the recovery restarts messages.
     pub resume: Psn,
+    /// The number behind the newest one that was ever sent: a responder that expects it has everything.
+    pub end: Psn,
     /// The work request that `oldest` belongs to.
     pub work: u64,
     /// Its operation.
@@ -403,6 +405,7 @@ impl Requester {
         let expiry = Expiry {
             oldest: self.psn(self.flight.una),
             resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
+            end: self.psn(self.flight.high),
             work: oldest.id,
             op: oldest.op,
             nak_received: self.nak_received,

@@ -296,6 +296,12 @@ impl Responder {
         self.reply.is_some() || self.reads.as_ref().is_some_and(|reads| reads.has_output())
     }
 
+    /// READ responses wait: data that share the port with other data, unlike a bare acknowledgement.
+    #[inline]
+    pub fn is_reading(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.has_output())
+    }
+
     /// The sequence number that comes next (ePSN).
     #[inline]
     pub fn expected(&self) -> Psn {

@@ -1,0 +1,132 @@
+//! READs: implied answers, partial restart, and the bound on how many are in flight.
+
+use wiremend_proto::rc::{Config, Op, Recovery};
+use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
+use wiremend_units::Psn;
+
+use crate::config;
+
+fn finish(pair: &mut Pair) {
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.assert_delivered();
+}
+
+/// The requests among the lines of a trace.
+fn requests(pair: &Pair) -> Vec<&str> {
+    pair.trace().iter().map(String::as_str).filter(|line| line.starts_with("A ")).collect()
+}
+
+/// A gap in the responses is seen at once; what is missing is asked for with address and number moved on.
+#[test]
+fn a_lost_response_is_asked_for_again_from_there_on() {
+    let mut pair = Pair::new(config()).starting_at(Psn::new(100)).drop_nth(Direction::Backward, 3).traced();
+    pair.read(Side::A, 2560);
+    finish(&mut pair);
+    assert_eq!(
+        requests(&pair),
+        ["A ReadRequest psn 100 addr 0x0 len 2560", "A ReadRequest psn 102 addr 0x200 len 2048 copy 1"]
+    );
+    assert_eq!((pair.requester(Side::A).implied_naks, pair.causes()), (1, vec![]));
+    let restarted = pair.trace().iter().position(|line| line == "B ReadResponseFirst psn 102 len 256");
+    assert!(restarted.is_some(), "{:?}", pair.trace());
+    assert_eq!(pair.received(Side::B).len(), 1, "executed again, counted once");
+}
+
+#[test]
+fn a_restarting_recovery_asks_for_the_whole_range() {
+    let config = Config { recovery: Recovery::GoBackZero, ..config() };
+    let mut pair = Pair::new(config).drop_nth(Direction::Backward, 3).traced();
+    pair.read(Side::A, 2560);
+    finish(&mut pair);
+    assert_eq!(
+        requests(&pair),
+        ["A ReadRequest psn 0 addr 0x0 len 2560", "A ReadRequest psn 0 addr 0x0 len 2560 copy 1"]
+    );
+}
+
+#[test]
+fn a_lost_last_response_or_request_takes_a_timeout() {
+    for (direction, nth, cause) in
+        [(Direction::Backward, 10, Cause::TailAck), (Direction::Forward, 1, Cause::TailPacket)]
+    {
+        let mut pair = Pair::new(config()).drop_nth(direction, nth).traced();
+        pair.read(Side::A, 2560);
+        finish(&mut pair);
+        assert_eq!(pair.causes(), [cause]);
+    }
+}
+
+/// The last response is lost; the acknowledgement of the WRITE behind it shows that.
+#[test]
+fn an_acknowledgement_that_skips_a_read_is_an_implied_nak() {
+    let mut pair = Pair::new(config()).drop_nth(Direction::Backward, 4).traced();
+    pair.read(Side::A, 1024);
+    pair.write(Side::A, 10);
+    finish(&mut pair);
+    assert_eq!(
+        requests(&pair),
+        [
+            "A ReadRequest psn 0 addr 0x0 len 1024",
+            "A WriteOnly psn 4 len 10 ackreq",
+            "A ReadRequest psn 3 addr 0x300 len 256 copy 1",
+            "A WriteOnly psn 4 len 10 ackreq copy 1",
+        ]
+    );
+    assert_eq!((pair.requester(Side::A).implied_naks, pair.causes()), (1, vec![]));
+    assert_eq!(pair.placed(Side::B), 10);
+}
+
+/// All acknowledgements of the WRITEs are lost; the response to the READ behind them says the same.
+#[test]
+fn a_response_acknowledges_all_requests_before_it() {
+    let mut pair = Pair::new(config())
+        .drop_if(Direction::Backward, |sighting| sighting.packet.to_string().contains("Ack "));
+    pair.write(Side::A, 1000);
+    pair.write(Side::A, 1000);
+    pair.read(Side::A, 1000);
+    finish(&mut pair);
+    assert_eq!((pair.requester(Side::A).retransmitted_packets, pair.causes()), (0, vec![]));
+}
+
+#[test]
+fn a_lost_read_request_is_nakked_by_what_follows() {
+    let mut pair = Pair::new(config()).drop_nth(Direction::Forward, 1);
+    pair.read(Side::A, 1000);
+    pair.write(Side::A, 1000);
+    finish(&mut pair);
+    assert_eq!((pair.requester(Side::A).naks, pair.causes()), (1, vec![]));
+}
+
+#[test]
+fn no_more_reads_than_agreed_are_in_flight() {
+    let mut pair = Pair::new(Config { reads_max: 2, ..config() }).traced();
+    for _ in 0..5 {
+        pair.read(Side::A, 512);
+    }
+    pair.send(Side::A, 3);
+    finish(&mut pair);
+    let mut unanswered = 0;
+    for line in pair.trace() {
+        unanswered += i32::from(line.contains("ReadRequest")) - i32::from(line.contains("ReadResponseLast"));
+        assert!(unanswered <= 2, "{:?}", pair.trace());
+    }
+    assert!(pair.trace()[0].contains("psn 0") && pair.trace()[1].contains("psn 2"));
+}
+
+/// Losses in every place of a row of READs between other operations, one at a time.
+#[test]
+fn any_single_loss_around_reads_is_repaired() {
+    for recovery in Recovery::ALL {
+        for direction in [Direction::Forward, Direction::Backward] {
+            for nth in 1..=24 {
+                let config = Config { recovery, reads_max: 3, ..config() };
+                let mut pair = Pair::new(config).starting_at(Psn::new(0xFF_FFF8)).drop_nth(direction, nth);
+                for op in [Op::Read, Op::Write, Op::Read, Op::Read, Op::Send, Op::Read, Op::Read] {
+                    pair.post(Side::A, op, 700, None);
+                }
+                finish(&mut pair);
+                assert!(pair.causes().len() <= 1, "{recovery} {direction:?} {nth}: {:?}", pair.causes());
+            }
+        }
+    }
+}
