@@ -170,6 +170,36 @@ proptest! {
     }
 }
 
+/// 62 bytes of headers are padded to 64: after the ICRC, before the FCS, with zeros whatever was there.
+#[test]
+fn short_frames_are_padded_behind_the_icrc() {
+    let (ethernet, ip, extension) = (EthernetRepr::default(), IpRepr::V4(plain_ip()), Extension::Bare);
+    let frame = RoceFrame { ethernet, ip, source_port: 1, bth: plain_send(), extension, payload: &[] };
+    let mut bytes = [0xAA; 64];
+    frame.emit(Trailer::Fcs, &mut bytes);
+    assert_eq!(icrc(&bytes[14..54]).unwrap().to_le_bytes(), bytes[54..58]);
+    assert_eq!(bytes[58..60], [0, 0]);
+    assert!(fcs_matches(&bytes));
+    assert_eq!(RoceFrame::parse(&bytes).unwrap().frame, frame);
+    let mut bytes = [0xAA; 60];
+    frame.emit(Trailer::None, &mut bytes);
+    assert_eq!(bytes[58..60], [0, 0]);
+}
+
+/// In ones' complement the words of a header with its checksum add up to nothing, however often the sum wraps.
+#[test]
+fn ipv4_checksums_are_right_for_any_sum() {
+    for identification in 0..=u16::MAX {
+        let ip =
+            Ipv4Repr { identification, source: [255; 4].into(), destination: [255; 4].into(), ..plain_ip() };
+        let mut header = [0; 20];
+        ip.emit(17, 60, &mut header);
+        let sum: u32 = header.chunks(2).map(|word| u32::from(u16::from_be_bytes([word[0], word[1]]))).sum();
+        assert_eq!(sum % 0xFFFF, 0, "{header:02x?}");
+        assert!(Ipv4Repr::parse(&header).is_ok(), "{header:02x?}");
+    }
+}
+
 /// Fields that contradict each other are named, not believed.
 #[test]
 fn contradictions_are_named() {

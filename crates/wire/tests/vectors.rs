@@ -1,4 +1,4 @@
-//! Packets from real adapters, byte by byte.
+//! Packets of real adapters and of another implementation, byte by byte.
 
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::{
@@ -13,9 +13,19 @@ const UC_SEND: &str = "45010040 04784000 4011b4d5 c0a80007 c0a80007 c00012b7 002
 const CNP: &str = "45c2003c 718c4000 40119161 0a001101 0a001201 000012b7 00280000 \
     8100ffff 40000118 00000000 00000000 00000000 00000000 00000000 82fd002a";
 
+/// A SEND of five bytes over IPv6, made by another implementation (scapy).
+const IPV6_SEND: &str = "66aabcde 00201140 fd000000 00000000 00000000 00000001 fd000000 00000000 \
+    00000000 00000002 c00112b7 00200000 0470ffff 00000012 80fffffe 00010203 \
+    04000000 2727a24f";
+
 #[test]
-fn icrcs_match_those_of_real_packets() {
-    for (packet, wire_bytes) in [(UC_SEND, [0x78, 0xF3, 0x53, 0xF3]), (CNP, [0x82, 0xFD, 0x00, 0x2A])] {
+fn icrcs_match_those_of_others() {
+    let vectors = [
+        (UC_SEND, [0x78, 0xF3, 0x53, 0xF3]),
+        (CNP, [0x82, 0xFD, 0x00, 0x2A]),
+        (IPV6_SEND, [0x27, 0x27, 0xA2, 0x4F]),
+    ];
+    for (packet, wire_bytes) in vectors {
         let packet = bytes(packet);
         let covered = &packet[..packet.len() - 4];
         assert_eq!(icrc(covered).unwrap().to_le_bytes(), wire_bytes);
@@ -33,13 +43,13 @@ fn a_real_send_is_understood() {
     assert_eq!(received.payload_len, 18);
 }
 
-/// Written again, a real packet is the same but for the UDP checksum, which we leave out and the ICRC leaves alone.
+/// Written again, a packet is the same but for the UDP checksum, which we leave out and the ICRC leaves alone.
 #[test]
-fn real_packets_are_written_as_they_were_read() {
-    for vector in [UC_SEND, CNP] {
+fn packets_of_others_are_written_as_they_were_read() {
+    for (vector, udp) in [(UC_SEND, 34), (CNP, 34), (IPV6_SEND, 54)] {
         let mut original = framed(vector);
         let again = RoceFrame::parse(&original).unwrap().frame.to_bytes(Trailer::None);
-        original[40..42].fill(0);
+        original[udp + 6..udp + 8].fill(0);
         assert_eq!(again, original);
     }
 }
@@ -68,11 +78,25 @@ fn what_routers_change_is_not_covered() {
     assert_eq!(RoceFrame::parse(&routed).unwrap().icrc, Icrc::Good);
 }
 
+#[test]
+fn ipv6_routers_may_change_as_much() {
+    let original = framed(IPV6_SEND);
+    let mut frame = RoceFrame::parse(&original).unwrap().frame;
+    assert_eq!(frame.payload, [0, 1, 2, 3, 4]);
+    let IpRepr::V6(ip) = &mut frame.ip else { panic!("an IPv6 vector") };
+    assert_eq!((ip.flow_label, ip.hop_limit), (0xA_BCDE, 64));
+    ip.hop_limit -= 1;
+    ip.flow_label = 0;
+    ip.class.ecn = Ecn::Congested;
+    let routed = frame.to_bytes(Trailer::None);
+    assert_eq!(routed[routed.len() - 4..], original[original.len() - 4..]);
+}
+
 /// The packet behind a MAC header.
 fn framed(packet: &str) -> Vec<u8> {
     let ethernet = EthernetRepr::default();
     let mut frame = vec![0; ethernet.buffer_len()];
-    ethernet.emit(0x0800, &mut frame);
+    ethernet.emit(if packet.starts_with('4') { 0x0800 } else { 0x86DD }, &mut frame);
     frame.extend(bytes(packet));
     frame
 }
