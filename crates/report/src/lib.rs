@@ -1,1 +1,33 @@
-//! 
+//! Results for people and for programs.
+//!
+//! Programs get files: [`FlowWriter`] and [`SeriesWriter`] stream rows to Parquet or CSV, [`write_json`] writes
+//! `summary.json`. Every file is a [`NewFile`]: it appears under its name when it is whole, and an error names the path.
+//!
+//! People get [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one HTML file with the
+//! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
+//! packet by packet, as SVG or as text.
+//!
+//! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
+
+mod comparison;
+mod file;
+pub mod human;
+mod json;
+mod ladder;
+mod markup;
+mod page;
+pub mod plot;
+mod rows;
+#[cfg(test)]
+mod sample;
+#[cfg(test)]
+mod sample_trace;
+mod table;
+pub mod terminal;
+
+pub use file::{NewFile, write_whole};
+pub use json::{to_json, write_json};
+pub use ladder::Ladder;
+pub use page::Page;
+pub use rows::{FlowWriter, Origin, SeriesWriter};
+pub use table::Format;

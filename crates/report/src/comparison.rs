@@ -1,0 +1,149 @@
+//! Variants side by side: the cells that the terminal and the page both show.
+
+use wiremend_measure::{Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+
+use crate::human;
+
+/// One column: a heading and a cell for each variant.
+pub(crate) struct Column {
+    pub(crate) heading: &'static str,
+    /// What the heading means, in a sentence.
+    pub(crate) meaning: &'static str,
+    pub(crate) cells: Vec<String>,
+    pub(crate) is_number: bool,
+}
+
+/// Columns while they are gathered.
+struct Columns<'a> {
+    variants: &'a [VariantSummary],
+    columns: Vec<Column>,
+}
+
+impl Columns<'_> {
+    fn text(
+        &mut self,
+        heading: &'static str,
+        meaning: &'static str,
+        cell: impl Fn(&VariantSummary) -> String,
+    ) {
+        let cells = self.variants.iter().map(cell).collect();
+        self.columns.push(Column { heading, meaning, cells, is_number: false });
+    }
+
+    fn number(
+        &mut self,
+        heading: &'static str,
+        meaning: &'static str,
+        cell: impl Fn(&VariantSummary) -> String,
+    ) {
+        self.text(heading, meaning, cell);
+        self.columns.last_mut().expect("one was just added").is_number = true;
+    }
+
+    /// A completion time; nothing where no flow finished.
+    fn fct(&mut self, heading: &'static str, meaning: &'static str, pick: impl Fn(&Quantiles) -> f64) {
+        self.number(heading, meaning, |variant| {
+            variant.fct_ns.as_ref().map_or_else(missing, |fct| human::time_ns(pick(fct)))
+        });
+    }
+
+    fn any(&self, what: impl Fn(&VariantSummary) -> u64) -> bool {
+        self.variants.iter().any(|variant| what(variant) > 0)
+    }
+}
+
+/// The columns that matter most, the variant's name first. What no variant has any of is left out.
+pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
+    let mut table = Columns { variants, columns: Vec::new() };
+    table.text("variant", "what was compared", |variant| variant.name.clone());
+    table.number("finished", "flows that finished, of all", finished);
+    table.fct("p50", "median flow completion time", |fct| fct.p50);
+    table.fct("p99", "one flow in a hundred takes longer", |fct| fct.p99);
+    table.fct("p99.9", "one flow in a thousand takes longer", |fct| fct.p999);
+    table.fct("max", "the slowest flow", |fct| fct.max);
+    table.number("slowdown p99", "completion time over that of the same bytes alone", |variant| {
+        variant.slowdown.as_ref().map_or_else(missing, |slowdown| human::factor(slowdown.p99))
+    });
+    table
+        .text("timeouts", "retransmission timers that fired, and why", |variant| timeouts(&variant.timeouts));
+    table.number("resent", "frame bytes sent again", |variant| {
+        human::bytes(variant.retransmitted_bytes as f64)
+    });
+    if table.any(|variant| variant.extra_bytes) {
+        table.number("extra", "frame bytes that only protection sent", |variant| {
+            human::bytes(variant.extra_bytes as f64)
+        });
+    }
+    table.number("goodput", "application bits of finished flows over simulated time", |variant| {
+        human::rate_bps(variant.goodput_bps as f64)
+    });
+    table.columns
+}
+
+/// What else was counted.
+pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
+    let mut table = Columns { variants, columns: Vec::new() };
+    table.text("variant", "what was compared", |variant| variant.name.clone());
+    table.number("flows with a timeout", "with the 95 % confidence interval", |variant| {
+        let share = variant.flows_with_timeout;
+        let [fraction, low, high] = [share.fraction, share.low, share.high].map(human::percent);
+        format!("{fraction} % ({low}–{high} %)")
+    });
+    table.fct("mean", "mean flow completion time", |fct| fct.mean);
+    table.number("packets", "packets that hosts sent", |variant| human::count(variant.packets_sent));
+    table.number("packet-hops", "packets times links crossed", |variant| human::count(variant.packet_hops));
+    table
+        .number("corrupted", "frames that links corrupted", |variant| human::count(variant.corrupted_frames));
+    table.number("dropped", "intact frames that nodes dropped", |variant| {
+        human::count(variant.dropped_frames.total())
+    });
+    table.number("resent packets", "data packets sent again", |variant| {
+        human::count(variant.retransmitted_packets)
+    });
+    table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
+    table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
+    table.columns
+}
+
+/// Why flows failed, a line for each variant in which some did.
+pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
+    let failed = variants.iter().filter(|variant| !variant.failed.is_empty());
+    let line = |variant: &VariantSummary| {
+        let reasons: Vec<_> = variant
+            .failed
+            .iter()
+            .map(|(reason, count)| format!("{} {}", human::count(*count), worded(reason)))
+            .collect();
+        format!("{}: failed: {}", variant.name, reasons.join(", "))
+    };
+    failed.map(line).collect()
+}
+
+fn worded(key: &str) -> &str {
+    let known = wiremend_measure::Outcome::ALL.into_iter().find(|outcome| outcome.key() == key);
+    known.map_or(key, |outcome| outcome.reason())
+}
+
+fn finished(variant: &VariantSummary) -> String {
+    format!("{}/{}", human::count(variant.finished), human::count(variant.flows))
+}
+
+/// `12: 7 tail packet, 3 NAK, 2 twice`; dummies in brackets, as they hold up nothing.
+fn timeouts(counts: &TimeoutCounts) -> String {
+    let causes = TimeoutCause::ALL.into_iter().filter(|&cause| counts.of(cause) > 0);
+    let causes: Vec<_> = causes.map(|cause| format!("{} {cause}", human::count(counts.of(cause)))).collect();
+    let dummies = if counts.dummy() > 0 {
+        format!(" (+{} dummy)", human::count(counts.dummy()))
+    } else {
+        String::new()
+    };
+    match causes.as_slice() {
+        [] => format!("none{dummies}"),
+        [only] => format!("{only}{dummies}"),
+        several => format!("{}: {}{dummies}", human::count(counts.total()), several.join(", ")),
+    }
+}
+
+fn missing() -> String {
+    "–".to_owned()
+}

@@ -1,0 +1,98 @@
+//! `summary.json`.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
+use wiremend_measure::Summary;
+
+use crate::file::write_whole;
+
+/// The summary as JSON: one field a line, arrays of numbers on one line. The same summary gives the same bytes.
+pub fn to_json(summary: &Summary) -> String {
+    use serde::Serialize as _;
+    let mut bytes = Vec::new();
+    let layout = Layout(PrettyFormatter::new());
+    summary
+        .serialize(&mut Serializer::with_formatter(&mut bytes, layout))
+        .expect("a summary is plain values");
+    bytes.push(b'\n');
+    String::from_utf8(bytes).expect("JSON is UTF-8")
+}
+
+/// Writes `summary.json`, whole or not at all.
+pub fn write_json(path: &Path, summary: &Summary) -> io::Result<()> {
+    write_whole(path, &to_json(summary))
+}
+
+/// Objects are laid out in lines; arrays stay as they are by default, in one.
+struct Layout(PrettyFormatter<'static>);
+
+impl Formatter for Layout {
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
+    }
+
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+    use wiremend_measure::{Collector, Counters};
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn the_documented_fields_are_there() {
+        let text = to_json(&sample::summary());
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["schema"], 1);
+        let variant = &value["variants"][0];
+        for field in ["p50", "p99", "p999", "max", "mean"] {
+            assert!(variant["fct_ns"][field].is_number(), "{field}");
+            assert!(variant["slowdown"][field].is_number(), "{field}");
+        }
+        for cause in ["tail_packet", "tail_ack", "nak", "twice", "other", "dummy", "total"] {
+            assert!(variant["timeouts"][cause].is_u64(), "{cause}");
+        }
+        for reason in ["buffer", "ttl", "no_route", "late"] {
+            assert!(variant["dropped_frames"][reason].is_u64(), "{reason}");
+        }
+        for count in
+            ["flows", "finished", "packets_sent", "packet_hops", "events", "goodput_bps", "simulated_ns"]
+        {
+            assert!(variant[count].is_u64(), "{count}");
+        }
+        assert_eq!(variant["digest"].as_str().unwrap().len(), 32);
+        let points = variant["fct_cdf"].as_array().unwrap();
+        assert_eq!(points.last().unwrap()[1], 1.0);
+        assert_eq!(
+            text.lines().filter(|line| line.contains("fct_cdf")).count(),
+            value["variants"].as_array().unwrap().len()
+        );
+    }
+
+    #[test]
+    fn nothing_finished_is_null_and_not_zero() {
+        let mut summary = sample::summary();
+        summary.variants = vec![Collector::new().summary("none", &Counters::default())];
+        let value: Value = serde_json::from_str(&to_json(&summary)).unwrap();
+        assert!(value["variants"][0]["fct_ns"].is_null());
+    }
+}

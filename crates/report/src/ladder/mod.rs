@@ -1,0 +1,148 @@
+//! What happened to one flow, drawn as a ladder: nodes side by side, time downward, a slanted arrow for each packet on
+//! each link, as Figs. 2–5 of JCST §3.1 draw it.
+
+mod lanes;
+mod picture;
+mod selection;
+mod text;
+mod timeline;
+mod words;
+
+use wiremend_measure::TraceRecord;
+use wiremend_units::NodeId;
+
+use crate::terminal::Terminal;
+use lanes::Lanes;
+use selection::Step;
+
+/// A flow's ladder. Long silences are cut out and marked with their length; where there are more records than wanted,
+/// the uneventful stretches are left out, and it is said how many they were.
+#[derive(Clone, Debug)]
+pub struct Ladder {
+    title: String,
+    lanes: Lanes,
+    steps: Vec<Step>,
+}
+
+impl Ladder {
+    /// As many records as a drawing still shows well.
+    pub const RECORDS_MAX: usize = 240;
+
+    /// A ladder of a flow's records, at most `most` of them; `name` names a node. The node of the first record (the
+    /// requester, where it was posted) stands at the left, the others as far from it as they are in hops.
+    pub fn new(title: &str, records: &[TraceRecord], name: impl Fn(NodeId) -> String, most: usize) -> Self {
+        let mut records = records.to_vec();
+        records.sort_by_key(|record| record.time);
+        let lanes = Lanes::new(&records, name);
+        Self { title: title.to_owned(), lanes, steps: selection::select(&records, most) }
+    }
+
+    /// The drawing; a file of its own with [`standalone`](crate::plot::standalone).
+    pub fn svg(&self) -> String {
+        picture::draw(&self.title, &self.lanes, &self.steps)
+    }
+
+    /// The same as lines of text.
+    pub fn text(&self, terminal: Terminal) -> String {
+        text::draw(&self.title, &self.lanes, &self.steps, terminal)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceWhat};
+    use wiremend_units::{Psn, Time};
+
+    use super::*;
+    use crate::markup::tests::assert_balanced;
+    use crate::sample_trace::{long, name, pattern};
+
+    const PLAIN: Terminal = Terminal { width: 80, colour: false };
+
+    fn ladder(records: &[TraceRecord]) -> Ladder {
+        Ladder::new("A <flow>", records, name, Ladder::RECORDS_MAX)
+    }
+
+    /// JCST Fig. 4: nothing follows the tail packet, so the timer must.
+    #[test]
+    fn a_lost_tail_packet_reads_as_it_happened() {
+        let wanted = "\
+A <flow>
+            requester           switch 2            responder
+       0 s  ● posts 6.14 kB     │                   │
+    100 ns  ├─ WRITE First 0 ──▶│                   │
+    190 ns  ├─ WRITE Midd… 1 ──▶│                   │
+    280 ns  ├─ WRITE Midd… 2 ──▶│                   │
+    370 ns  ├─ WRITE Midd… 3 ──▶│                   │
+    460 ns  ├─ WRITE Midd… 4 ──▶│                   │
+    550 ns  ├─ WRITE Last 5 ───▶│                   │
+    838 ns  │                   ├─ WRITE First 0 ──▶│
+    928 ns  │                   ├─ WRITE Midd… 1 ──▶│
+   1.02 µs  │                   ├─ WRITE Midd… 2 ──▶│
+   1.11 µs  │                   ├─ WRITE Midd… 3 ──▶│
+    1.2 µs  │                   ├─ WRITE Midd… 4 ──▶│
+   1.29 µs  │                   ├─ WRITE Last 5 ─✗  │
+            ┆                   ┆                   ┆  ≈ 67.1 ms
+   67.1 ms  ● timer fires at 5: tail packet lost    │
+    +40 ns  ├╌ WRITE Last 5 ╌╌╌▶│                   │
+   +778 ns  │                   ├╌ WRITE Last 5 ╌╌╌▶│
+  +1.51 µs  │                   │◀────────── ACK 5 ─┤
+  +2.16 µs  │◀────────── ACK 5 ─┤                   │
+  +2.77 µs  ● completes         │                   │
+";
+        assert_eq!(ladder(&pattern(TimeoutCause::TailPacket)).text(PLAIN), wanted);
+    }
+
+    #[test]
+    fn drawings_of_all_patterns_show_what_was_lost_and_which_timer_fired() {
+        for (cause, note, crosses) in [
+            (TimeoutCause::Nak, "timer fires at 2: NAK lost", 2),
+            (TimeoutCause::Twice, "timer fires at 2: lost twice", 2),
+            (TimeoutCause::TailPacket, "timer fires at 5: tail packet lost", 1),
+            (TimeoutCause::TailAck, "timer fires at 5: tail ACK lost", 1),
+        ] {
+            let svg = ladder(&pattern(cause)).svg();
+            assert_balanced(&svg);
+            for text in [note, "≈ 67.1 ms", "WRITE Last 5", "A &lt;flow&gt;", "responder", "sent again"] {
+                assert!(svg.contains(&format!(">{text}<")), "{text} in {svg}");
+            }
+            // One more stands in the legend.
+            assert_eq!(svg.matches("M-6-6L6 6").count(), crosses + 1, "{cause}");
+            assert!(ladder(&pattern(cause)).text(PLAIN).contains(note));
+        }
+    }
+
+    #[test]
+    fn a_long_flow_is_elided_around_what_matters() {
+        let ladder = Ladder::new("long", &long(2_000), name, 60);
+        let text = ladder.text(Terminal { width: 160, colour: false });
+        assert!(
+            text.lines().count() < 70 && text.contains("records not shown") && text.contains('✗'),
+            "{text}"
+        );
+        let svg = ladder.svg();
+        assert_balanced(&svg);
+        assert!(svg.contains("records not drawn") && svg.len() < 100_000, "{}", svg.len());
+    }
+
+    #[test]
+    fn nothing_and_single_nodes_are_drawn_too() {
+        assert_balanced(&ladder(&[]).svg());
+        assert!(ladder(&[]).text(PLAIN).starts_with("A <flow>"));
+        let packet = TracePacket {
+            name: "SEND Only",
+            psn: Psn::new(9),
+            kind: PacketKind::Dummy,
+            retransmission: false,
+        };
+        let records = [
+            TraceWhat::Dropped { packet, why: TraceDrop::Ttl },
+            TraceWhat::Failed { outcome: Outcome::RetryExceeded },
+        ];
+        let records = records.map(|what| TraceRecord { time: Time::from_ns(4), node: NodeId(0), what });
+        let text = ladder(&records).text(PLAIN);
+        assert!(text.contains("drops SEND Only 9: time to live used up"), "{text}");
+        assert!(text.contains("fails: retries exhausted"), "{text}");
+        assert_balanced(&ladder(&records).svg());
+    }
+}

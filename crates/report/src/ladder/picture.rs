@@ -1,0 +1,341 @@
+//! A ladder as a drawing.
+
+use std::fmt::Write as _;
+
+use wiremend_measure::{Fate, PacketKind, TracePacket, TraceRecord, TraceWhat};
+use wiremend_units::Time;
+
+use super::lanes::Lanes;
+use super::selection::Step;
+use super::timeline::{Break, Timeline};
+use super::words::{self, Weight};
+use crate::human;
+use crate::markup::{At, Escaped, shortened};
+use crate::plot::drawing::{Entry, Legend, open};
+
+const TIMES: f64 = 92.0;
+const NOTES: f64 = 216.0;
+const LINE: f64 = 15.0;
+
+pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
+    let records = steps.iter().filter_map(|step| match step {
+        Step::Record(record) => Some(*record),
+        Step::Elided { .. } => None,
+    });
+    let records: Vec<TraceRecord> = records.collect();
+    let gap = (640.0 / lanes.len().saturating_sub(1).max(1) as f64).clamp(230.0, 420.0);
+    let left = TIMES + NOTES;
+    let width = left + gap * lanes.len().saturating_sub(1) as f64 + NOTES;
+    let legend = Legend::new(entries(&records), width - 32.0);
+    let head = 42.0 + legend.height + 34.0;
+    let timeline = Timeline::new(steps);
+    let height = head + 18.0 + timeline.end() + 40.0;
+    let description = format!("Ladder of {} events between {} nodes.", records.len(), lanes.len());
+    let mut canvas = Canvas {
+        svg: open(title, &description, width, height),
+        left,
+        gap,
+        top: head + 18.0,
+        bottom: height - 12.0,
+        lanes,
+        timeline: &timeline,
+    };
+    legend.draw(&mut canvas.svg, 16.0, 42.0);
+    canvas.draw_lanes(head);
+    for cut in &timeline.breaks {
+        canvas.draw_break(cut);
+    }
+    // Arrows first: what is written goes on top of them.
+    for record in &records {
+        canvas.draw_arrow(record);
+    }
+    for record in &records {
+        canvas.draw_label(record);
+    }
+    canvas.draw_notes(&records);
+    canvas.draw_times(&records);
+    canvas.svg.push_str("</svg>\n");
+    canvas.svg
+}
+
+struct Canvas<'a> {
+    svg: String,
+    left: f64,
+    gap: f64,
+    top: f64,
+    bottom: f64,
+    lanes: &'a Lanes,
+    timeline: &'a Timeline,
+}
+
+/// One packet on one link, with both ends placed.
+struct Arrow {
+    from: (f64, f64),
+    to: (f64, f64),
+    packet: TracePacket,
+    fate: Fate,
+    from_end: bool,
+}
+
+impl Canvas<'_> {
+    fn x(&self, lane: usize) -> f64 {
+        self.left + self.gap * lane as f64
+    }
+
+    fn y(&self, time: Time) -> f64 {
+        self.top + self.timeline.place(time)
+    }
+
+    fn draw_lanes(&mut self, head: f64) {
+        for (i, name) in self.lanes.names().iter().enumerate() {
+            let (x, bottom) = (At(self.x(i)), At(self.bottom));
+            let name = shortened(name, (self.gap / 8.0) as usize);
+            let _ = writeln!(
+                self.svg,
+                "<path class=\"axis\" d=\"M{x} {}V{bottom}\"/><text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" \
+                 font-weight=\"600\">{}</text>",
+                At(head),
+                At(head - 8.0),
+                Escaped(&name)
+            );
+        }
+    }
+
+    /// A band across all lanes, with how long it stands for.
+    fn draw_break(&mut self, cut: &Break) {
+        let y = self.top + cut.place;
+        let (first, last) = (self.x(0) - 14.0, self.x(self.lanes.len().saturating_sub(1)) + 14.0);
+        let span = human::time_ns(cut.span.as_ps() as f64 / 1e3);
+        let text = match cut.elided {
+            0 => format!("≈ {span}"),
+            n => format!("{} records not drawn · {span}", human::count(n as u64)),
+        };
+        let _ = writeln!(
+            self.svg,
+            "<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"20\"/>",
+            At(first),
+            At(y - 10.0),
+            At(last - first)
+        );
+        for y in [y - 10.0, y + 10.0] {
+            let _ = writeln!(
+                self.svg,
+                "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M{} {}H{}\"/>",
+                At(first),
+                At(y),
+                At(last)
+            );
+        }
+        let _ = writeln!(
+            self.svg,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
+            At(f64::midpoint(first, last)),
+            At(y + 4.5)
+        );
+    }
+
+    fn arrow(&self, record: &TraceRecord) -> Option<Arrow> {
+        let TraceWhat::Sent { packet, to, arrive, fate } = record.what else { return None };
+        let (from, to) = (self.lanes.position(record.node), self.lanes.position(to));
+        Some(Arrow {
+            from: (self.x(from), self.y(record.time)),
+            to: (self.x(to), self.y(arrive)),
+            packet,
+            fate,
+            from_end: self.lanes.is_end(from),
+        })
+    }
+
+    fn draw_arrow(&mut self, record: &TraceRecord) {
+        let Some(arrow) = self.arrow(record) else { return };
+        // A packet that breaks on the way ends there.
+        let reach = if arrow.fate == Fate::Corrupt { 0.72 } else { 1.0 };
+        let end = along(arrow.from, arrow.to, reach);
+        let dashes = match (arrow.packet.retransmission, arrow.packet.kind) {
+            (true, _) => " stroke-dasharray=\"6 3\"",
+            (false, PacketKind::Dummy) => " stroke-dasharray=\"2 3\"",
+            (false, _) => "",
+        };
+        let (colour, width) = look(arrow.packet.kind);
+        let (x0, y0, x1, y1) = (At(arrow.from.0), At(arrow.from.1), At(end.0), At(end.1));
+        let title = Escaped(arrow.packet.name);
+        let _ = write!(
+            self.svg,
+            "<path d=\"M{x0} {y0}L{x1} {y1}\" stroke=\"{colour}\" stroke-width=\"{width}\" fill=\"none\"{dashes}>\
+             <title>{title} {} at {}</title></path>",
+            arrow.packet.psn, record.time
+        );
+        if arrow.fate == Fate::Corrupt {
+            cross(&mut self.svg, end);
+        } else {
+            let angle = (end.1 - arrow.from.1).atan2(end.0 - arrow.from.0).to_degrees();
+            let _ = writeln!(
+                self.svg,
+                "<path transform=\"translate({x1},{y1}) rotate({})\" d=\"M0 0l-9 3.5v-7z\" style=\"fill:{colour}\"/>",
+                At(angle)
+            );
+        }
+    }
+
+    /// The name of a packet along its arrow: on its first link and where it breaks, not on every hop.
+    fn draw_label(&mut self, record: &TraceRecord) {
+        let Some(arrow) = self.arrow(record) else { return };
+        if !arrow.from_end && arrow.fate == Fate::Pass {
+            return;
+        }
+        let rightward = arrow.to.0 > arrow.from.0;
+        let (low, high) = if rightward { (arrow.from, arrow.to) } else { (arrow.to, arrow.from) };
+        let angle = (high.1 - low.1).atan2(high.0 - low.0).to_degrees();
+        let place = along(arrow.from, arrow.to, 0.06);
+        let (anchor, (colour, _)) = (if rightward { "start" } else { "end" }, look(arrow.packet.kind));
+        let again = if arrow.packet.retransmission { " again" } else { "" };
+        let _ = writeln!(
+            self.svg,
+            "<text class=\"halo\" transform=\"translate({},{}) rotate({})\" y=\"-4\" text-anchor=\"{anchor}\" \
+             font-size=\"11\" style=\"fill:{colour}\">{}{again}</text>",
+            At(place.0),
+            At(place.1),
+            At(angle),
+            Escaped(&words::label(&arrow.packet))
+        );
+    }
+
+    /// Marks on the lanes, and beside the outer lanes what they mean, each below the one before.
+    fn draw_notes(&mut self, records: &[TraceRecord]) {
+        let mut free_from = [f64::NEG_INFINITY; 3];
+        let mut last_gap = None;
+        for record in records {
+            if matches!(record.what, TraceWhat::Sent { .. }) {
+                continue;
+            }
+            let lane = self.lanes.position(record.node);
+            let (x, y) = (self.x(lane), self.y(record.time));
+            self.draw_mark(&record.what, x, y);
+            let is_repeated = match record.what {
+                TraceWhat::Gap { expected, .. } => last_gap.replace(expected) == Some(expected),
+                _ => false,
+            };
+            let Some((note, weight)) = words::note(&record.what).filter(|_| !is_repeated) else { continue };
+            let (side, anchor, offset) = match lane {
+                0 => (0, "end", -12.0),
+                lane if lane + 1 == self.lanes.len() => (1, "start", 12.0),
+                _ => (2, "start", 10.0),
+            };
+            let at = (y + 4.0).max(free_from[side]);
+            free_from[side] = at + LINE;
+            let style = match weight {
+                Weight::Plain => "",
+                Weight::Hint => " style=\"fill:var(--hint)\"",
+                Weight::Bad => " font-weight=\"600\" style=\"fill:var(--bad)\"",
+            };
+            let _ = writeln!(
+                self.svg,
+                "<text class=\"halo\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\" font-size=\"12\"{style}>{}</text>",
+                At(x + offset),
+                At(at),
+                Escaped(&note)
+            );
+        }
+    }
+
+    fn draw_mark(&mut self, what: &TraceWhat, x: f64, y: f64) {
+        let (x, y) = (At(x), At(y));
+        let _ = match what {
+            TraceWhat::Sent { .. } => Ok(()),
+            TraceWhat::Accepted { .. } => writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>"),
+            TraceWhat::Dropped { .. } => {
+                cross(&mut self.svg, (x.0, y.0));
+                Ok(())
+            }
+            TraceWhat::Duplicate { .. } | TraceWhat::Gap { .. } => writeln!(
+                self.svg,
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\" stroke=\"var(--ink)\" stroke-width=\"1.2\" style=\"fill:var(--ground)\"/>"
+            ),
+            TraceWhat::TimerFired { .. } | TraceWhat::Failed { .. } => {
+                writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"5.5\" style=\"fill:var(--bad)\"/>")
+            }
+            TraceWhat::NakSent { .. } | TraceWhat::Rewound { .. } => {
+                writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"4.5\" style=\"fill:var(--hint)\"/>")
+            }
+            TraceWhat::Posted { .. } | TraceWhat::Completed => {
+                writeln!(self.svg, "<circle cx=\"{x}\" cy=\"{y}\" r=\"5\"/>")
+            }
+        };
+    }
+
+    /// Times since the first record, down the left side, where they have room.
+    fn draw_times(&mut self, records: &[TraceRecord]) {
+        let Some(first) = records.first() else { return };
+        let mut free_from = f64::NEG_INFINITY;
+        for record in records {
+            let y = self.y(record.time) + 4.0;
+            if y < free_from {
+                continue;
+            }
+            free_from = y + LINE;
+            let since = |earlier: Time| record.time.since(earlier).as_ps();
+            let since = words::time(since(first.time), self.timeline.resumed(record.time).map(since));
+            let _ = writeln!(
+                self.svg,
+                "<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{since}</text>",
+                At(TIMES - 16.0),
+                At(y)
+            );
+        }
+    }
+}
+
+/// Legend entries for the kinds of packets that occur, and for what happened to them.
+fn entries(records: &[TraceRecord]) -> Vec<Entry> {
+    let sent = || {
+        records.iter().filter_map(|record| match record.what {
+            TraceWhat::Sent { packet, fate, .. } => Some((packet, fate)),
+            _ => None,
+        })
+    };
+    let mut entries = Vec::new();
+    for kind in [PacketKind::Data, PacketKind::Dummy, PacketKind::Ack, PacketKind::Nak, PacketKind::Control] {
+        if sent().any(|(packet, _)| packet.kind == kind) {
+            let (colour, width) = look(kind);
+            let dashes = if kind == PacketKind::Dummy { " stroke-dasharray=\"2 3\"" } else { "" };
+            let sample =
+                format!("<path d=\"M0 0H26\" stroke=\"{colour}\" stroke-width=\"{width}\"{dashes}/>");
+            entries.push(Entry { name: words::kind(kind).to_owned(), sample });
+        }
+    }
+    if sent().any(|(packet, _)| packet.retransmission) {
+        let sample =
+            "<path d=\"M0 0H26\" stroke=\"var(--ink)\" stroke-width=\"1.6\" stroke-dasharray=\"6 3\"/>";
+        entries.push(Entry { name: "sent again".to_owned(), sample: sample.to_owned() });
+    }
+    if sent().any(|(_, fate)| fate == Fate::Corrupt) {
+        let mut sample = String::new();
+        cross(&mut sample, (13.0, 0.0));
+        entries.push(Entry { name: "corrupted".to_owned(), sample });
+    }
+    entries
+}
+
+/// Colour and width of a kind's arrows.
+const fn look(kind: PacketKind) -> (&'static str, f64) {
+    match kind {
+        PacketKind::Data => ("var(--c0)", 1.6),
+        PacketKind::Ack => ("var(--c2)", 1.2),
+        PacketKind::Nak => ("var(--hint)", 2.4),
+        PacketKind::Dummy => ("var(--c3)", 1.6),
+        PacketKind::Control => ("var(--faint)", 1.2),
+    }
+}
+
+fn cross(svg: &mut String, at: (f64, f64)) {
+    let _ = writeln!(
+        svg,
+        "<path transform=\"translate({},{})\" d=\"M-6-6L6 6M-6 6L6-6\" stroke=\"var(--bad)\" stroke-width=\"3\" fill=\"none\"/>",
+        At(at.0),
+        At(at.1)
+    );
+}
+
+fn along(from: (f64, f64), to: (f64, f64), part: f64) -> (f64, f64) {
+    (from.0 + (to.0 - from.0) * part, from.1 + (to.1 - from.1) * part)
+}

@@ -1,0 +1,177 @@
+//! `report.html`: one file that explains a run to someone who was not there.
+
+use std::fmt::Write as _;
+
+use wiremend_measure::{Summary, VariantSummary};
+
+use crate::comparison::{self, Column};
+use crate::markup::Escaped;
+use crate::plot::figures;
+use crate::plot::style::{DRAWING, VARIABLES};
+
+/// What a report tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Page<'a> {
+    /// The title, for people.
+    pub title: &'a str,
+    /// What the reader should see, in a few sentences.
+    pub sentences: &'a [String],
+    /// The numbers.
+    pub summary: &'a Summary,
+    /// The scenario file as it was run.
+    pub scenario: &'a str,
+    /// The command that runs it again.
+    pub command: &'a str,
+}
+
+const LAYOUT: &str = "\
+body{margin:0 auto;max-width:1200px;padding:24px 20px 48px;background:var(--ground);color:var(--ink);\
+font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\
+h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}.faint{color:var(--faint);font-size:14px}\
+.wide{overflow-x:auto}table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}\
+th,td{padding:7px 10px;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
+th:first-child,td:first-child{padding-left:0}td.n{white-space:nowrap}td.t{min-width:11em}\
+th{font-weight:600}th.n{max-width:6em}th[title]{cursor:help}.n{text-align:right}td:first-child{font-weight:600}\
+figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:920px;height:auto}.bad{color:var(--bad)}\
+pre{overflow-x:auto;padding:14px;border:1px solid var(--grid);border-radius:6px;\
+font:13px/1.45 ui-monospace,'SF Mono',Consolas,'Liberation Mono',monospace}summary{cursor:pointer;margin:8px 0}";
+
+impl Page<'_> {
+    /// The whole page. It loads nothing and runs nothing, and says so to the browser.
+    pub fn html(&self) -> String {
+        let mut html = String::new();
+        let title = Escaped(self.title);
+        let _ = write!(
+            html,
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
+             <meta name=\"color-scheme\" content=\"light dark\">\n\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+             <title>{title} · wiremend</title>\n<style>{VARIABLES}{LAYOUT}{DRAWING}</style>\n</head>\n<body>\n"
+        );
+        self.write_head(&mut html);
+        write_table(&mut html, &self.summary.variants);
+        self.write_figures(&mut html);
+        self.write_origin(&mut html);
+        html.push_str("</body>\n</html>\n");
+        html
+    }
+
+    fn write_head(&self, html: &mut String) {
+        let Summary { scenario, seed, seeds, version, .. } = self.summary;
+        let seeds = match seeds {
+            0 | 1 => format!("seed {seed}"),
+            n => format!("{n} seeds from {seed}"),
+        };
+        let _ = writeln!(html, "<header>\n<h1>{}</h1>", Escaped(self.title));
+        let (scenario, version) = (Escaped(scenario), Escaped(version));
+        let _ = writeln!(
+            html,
+            "<p class=\"faint\">scenario {scenario} · {seeds} · wiremend {version}</p>\n</header>"
+        );
+        for sentence in self.sentences {
+            let _ = writeln!(html, "<p>{}</p>", Escaped(sentence));
+        }
+    }
+
+    fn write_figures(&self, html: &mut String) {
+        let variants = &self.summary.variants;
+        let drawings = [
+            figures::fct_distribution(variants).svg(),
+            figures::fct_tail(variants).svg(),
+            figures::timeout_causes(variants).svg(),
+        ];
+        html.push_str("<h2>Plots</h2>\n");
+        for drawing in drawings {
+            let _ = writeln!(html, "<figure>\n{drawing}</figure>");
+        }
+    }
+
+    fn write_origin(&self, html: &mut String) {
+        let _ = writeln!(html, "<h2>Run it again</h2>\n<pre>{}</pre>", Escaped(self.command));
+        html.push_str(
+            "<p class=\"faint\">The same version, seed and scenario give the same digests:</p>\n<pre>",
+        );
+        for variant in &self.summary.variants {
+            let _ = writeln!(html, "{}  {}", Escaped(&variant.digest), Escaped(&variant.name));
+        }
+        let scenario = Escaped(self.scenario);
+        let _ = writeln!(
+            html,
+            "</pre>\n<details>\n<summary>The scenario file</summary>\n<pre>{scenario}</pre>\n</details>"
+        );
+    }
+}
+
+fn write_table(html: &mut String, variants: &[VariantSummary]) {
+    html.push_str("<h2>Variants</h2>\n");
+    write_columns(html, &comparison::columns(variants), variants.len());
+    for line in comparison::failures(variants) {
+        let _ = writeln!(html, "<p class=\"bad\">{}</p>", Escaped(&line));
+    }
+    html.push_str(
+        "<p class=\"faint\">Completion times count from post to the requester's last completion, of finished flows \
+         only.</p>\n<details>\n<summary>More numbers</summary>\n",
+    );
+    write_columns(html, &comparison::more_columns(variants), variants.len());
+    html.push_str("</details>\n");
+}
+
+fn write_columns(html: &mut String, columns: &[Column], rows: usize) {
+    html.push_str("<div class=\"wide\">\n<table>\n<thead><tr>");
+    for column in columns {
+        let class = if column.is_number { " class=\"n\"" } else { "" };
+        let (meaning, heading) = (Escaped(column.meaning), Escaped(column.heading));
+        let _ = write!(html, "<th scope=\"col\"{class} title=\"{meaning}\">{heading}</th>");
+    }
+    html.push_str("</tr></thead>\n<tbody>\n");
+    for row in 0..rows {
+        html.push_str("<tr>");
+        for column in columns {
+            let class = if column.is_number { "n" } else { "t" };
+            let _ = write!(html, "<td class=\"{class}\">{}</td>", Escaped(&column.cells[row]));
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::tests::assert_balanced;
+    use crate::sample;
+
+    fn page(scenario: &str, title: &str) -> String {
+        let summary = sample::summary();
+        let sentences = ["Corruption is rare & <expensive>.".to_owned()];
+        Page { title, sentences: &sentences, summary: &summary, scenario, command: "wiremend run 'tour'" }
+            .html()
+    }
+
+    #[test]
+    fn a_page_is_whole_and_needs_no_network() {
+        let html = page("[topology]\nkind = \"pair\"\n", "Tour");
+        assert_balanced(&html.replace("<!doctype html>", ""));
+        assert_eq!(html.matches("<svg").count(), 3);
+        // The name space of SVG is a name; nothing else may look like an address.
+        assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
+        assert!(!html.contains("<script") && html.contains("default-src 'none'"));
+        for text in ["seed 1", "wiremend 0.1.0", "wiremend run &#39;tour&#39;", "kind = &quot;pair&quot;"] {
+            assert!(html.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_text_stays_text() {
+        let html = page("</pre><script>alert(1)</script>\u{1b}[2J", "<img src=x onerror=alert(1)>");
+        assert!(!html.contains("<script") && !html.contains("<img") && !html.contains('\u{1b}'));
+        assert!(html.contains("&lt;/pre&gt;&lt;script&gt;alert(1)"));
+        assert_balanced(&html.replace("<!doctype html>", ""));
+    }
+
+    #[test]
+    fn the_same_summary_gives_the_same_bytes() {
+        assert_eq!(page("x", "y"), page("x", "y"));
+    }
+}

@@ -1,0 +1,261 @@
+//! Curves over two axes.
+
+use std::fmt::Write as _;
+
+use super::axis::{Axis, Fitted};
+use super::drawing::{Entry, Legend, open};
+use super::style::{colour, dashes, text_width};
+use crate::markup::{At, Escaped};
+
+/// Curves over two axes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plot {
+    /// What is seen.
+    pub title: String,
+    /// A sentence for those who do not see it.
+    pub description: String,
+    /// The axis along the bottom.
+    pub x: Axis,
+    /// The axis along the left side.
+    pub y: Axis,
+    /// The curves, in the order of their colours.
+    pub curves: Vec<Curve>,
+}
+
+/// A named line through points.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Curve {
+    /// The name in the legend.
+    pub name: String,
+    /// The points, ascending in x.
+    pub points: Vec<(f64, f64)>,
+    /// How they are joined.
+    pub line: Line,
+}
+
+/// How points are joined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Line {
+    /// By straight lines.
+    Straight,
+    /// By straight lines, with a mark at each point: for few points that were measured.
+    Marked,
+    /// Along, then up: each point holds from itself to the right, as in a cumulative distribution.
+    StepAfter,
+    /// Up, then along: each point holds from its left neighbour to itself, as in a table of quantiles.
+    StepBefore,
+}
+
+const WIDTH: f64 = 760.0;
+const PLOT_HEIGHT: f64 = 300.0;
+const MARGIN_LEFT: f64 = 84.0;
+const MARGIN_RIGHT: f64 = 30.0;
+const PLOT_WIDTH: f64 = WIDTH - MARGIN_LEFT - MARGIN_RIGHT;
+
+/// Where the curves go.
+struct Area<'a> {
+    x: Fitted<'a>,
+    y: Fitted<'a>,
+    top: f64,
+}
+
+impl Plot {
+    /// The drawing, to be put into a page or [made a file of its own](super::standalone).
+    pub fn svg(&self) -> String {
+        let points = || self.curves.iter().flat_map(|curve| curve.points.iter());
+        let legend = Legend::new(self.entries(), PLOT_WIDTH);
+        let top = 42.0 + legend.height + 8.0;
+        let area = Area {
+            x: Fitted::new(&self.x, points().map(|point| point.0)),
+            y: Fitted::new(&self.y, points().map(|point| point.1)),
+            top,
+        };
+        let mut svg = open(&self.title, &self.description, WIDTH, top + PLOT_HEIGHT + 58.0);
+        legend.draw(&mut svg, MARGIN_LEFT, 42.0);
+        area.draw_axes(&mut svg, &self.x.label, &self.y.label);
+        for (i, curve) in self.curves.iter().enumerate() {
+            area.draw_curve(&mut svg, i, curve);
+        }
+        if points().next().is_none() {
+            let (x, y) = (MARGIN_LEFT + PLOT_WIDTH / 2.0, top + PLOT_HEIGHT / 2.0);
+            let _ = writeln!(
+                svg,
+                "<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">nothing to show</text>",
+                At(x),
+                At(y)
+            );
+        }
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn entries(&self) -> Vec<Entry> {
+        let sample = |i: usize, line: Line| {
+            let mark = if line == Line::Marked { marker(i, 13.0, 0.0) } else { String::new() };
+            format!("<path class=\"curve\" d=\"M0 0H26\"{}/>{mark}", stroke(i))
+        };
+        let entry =
+            |(i, curve): (usize, &Curve)| Entry { name: curve.name.clone(), sample: sample(i, curve.line) };
+        self.curves.iter().enumerate().map(entry).collect()
+    }
+}
+
+impl Area<'_> {
+    fn at(&self, point: (f64, f64)) -> Option<(f64, f64)> {
+        let (x, y) = (self.x.place(point.0)?, self.y.place(point.1)?);
+        Some((MARGIN_LEFT + x * PLOT_WIDTH, self.top + (1.0 - y) * PLOT_HEIGHT))
+    }
+
+    fn draw_axes(&self, svg: &mut String, x_label: &str, y_label: &str) {
+        let (left, right, bottom) = (MARGIN_LEFT, MARGIN_LEFT + PLOT_WIDTH, self.top + PLOT_HEIGHT);
+        self.draw_x_ticks(svg, bottom);
+        for tick in self.y.ticks(7) {
+            let Some(place) = self.y.place(tick.value) else { continue };
+            let y = self.top + (1.0 - place) * PLOT_HEIGHT;
+            if tick.is_major {
+                let _ = writeln!(
+                    svg,
+                    "<path class=\"grid\" d=\"M{} {}H{}\"/><text x=\"{}\" y=\"{}\" text-anchor=\"end\">{}</text>",
+                    At(left),
+                    At(y),
+                    At(right),
+                    At(left - 9.0),
+                    At(y + 4.5),
+                    Escaped(&tick.label)
+                );
+            } else {
+                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}h-3\"/>", At(left), At(y));
+            }
+        }
+        let _ = writeln!(
+            svg,
+            "<path class=\"axis\" d=\"M{} {}V{}H{}\"/>",
+            At(left),
+            At(self.top),
+            At(bottom),
+            At(right)
+        );
+        let (middle, centre) = (self.top + PLOT_HEIGHT / 2.0, left + PLOT_WIDTH / 2.0);
+        let _ = writeln!(
+            svg,
+            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+            At(centre),
+            At(bottom + 44.0),
+            Escaped(x_label)
+        );
+        let _ = writeln!(
+            svg,
+            "<text transform=\"translate(18,{}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+            At(middle),
+            Escaped(y_label)
+        );
+    }
+
+    /// Ticks along the bottom; a label that would touch its neighbour is left out.
+    fn draw_x_ticks(&self, svg: &mut String, bottom: f64) {
+        let mut free_from = f64::NEG_INFINITY;
+        for tick in self.x.ticks(8) {
+            let Some(place) = self.x.place(tick.value) else { continue };
+            let x = MARGIN_LEFT + place * PLOT_WIDTH;
+            if !tick.is_major {
+                let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}v3\"/>", At(x), At(bottom));
+                continue;
+            }
+            let _ = writeln!(
+                svg,
+                "<path class=\"grid\" d=\"M{} {}V{}\"/>",
+                At(x),
+                At(self.top),
+                At(bottom + 5.0)
+            );
+            let half = text_width(&tick.label, 13.0) / 2.0;
+            if x - half >= free_from {
+                let (y, label) = (At(bottom + 20.0), Escaped(&tick.label));
+                let _ =
+                    writeln!(svg, "<text x=\"{}\" y=\"{y}\" text-anchor=\"middle\">{label}</text>", At(x));
+                free_from = x + half + 8.0;
+            }
+        }
+    }
+
+    fn draw_curve(&self, svg: &mut String, i: usize, curve: &Curve) {
+        let places: Vec<_> = curve.points.iter().filter_map(|&point| self.at(point)).collect();
+        let Some(&(first_x, first_y)) = places.first() else { return };
+        let mut path = String::new();
+        // A cumulative distribution rises from nothing at its first value; a table of quantiles starts at its left end.
+        let _ = match curve.line {
+            Line::StepAfter => {
+                let ground = self.at((curve.points[0].0, self.y.low())).map_or(first_y, |at| at.1);
+                write!(path, "M{} {}V{}", At(first_x), At(ground), At(first_y))
+            }
+            Line::StepBefore => write!(path, "M{} {}H{}", At(MARGIN_LEFT), At(first_y), At(first_x)),
+            Line::Straight | Line::Marked => write!(path, "M{} {}", At(first_x), At(first_y)),
+        };
+        for &(x, y) in &places[1..] {
+            let _ = match curve.line {
+                Line::StepAfter => write!(path, "H{}V{}", At(x), At(y)),
+                Line::StepBefore => write!(path, "V{}H{}", At(y), At(x)),
+                Line::Straight | Line::Marked => write!(path, "L{} {}", At(x), At(y)),
+            };
+        }
+        let title = Escaped(&curve.name);
+        let _ =
+            writeln!(svg, "<path class=\"curve\" d=\"{path}\"{}><title>{title}</title></path>", stroke(i));
+        if curve.line == Line::Marked {
+            for (x, y) in places {
+                svg.push_str(&marker(i, x, y));
+            }
+        }
+    }
+}
+
+fn stroke(i: usize) -> String {
+    let dashes = dashes(i);
+    let dashes = if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
+    format!(" stroke=\"{}\"{dashes}", colour(i))
+}
+
+/// A mark whose shape tells the curve, as its colour does.
+fn marker(i: usize, x: f64, y: f64) -> String {
+    let shape =
+        ["M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z", "M-4-4h8v8h-8z", "M0-5l5 9h-10z", "M0-5l5 5l-5 5l-5-5z"]
+            [i % 4];
+    let (x, y, fill) = (At(x), At(y), colour(i));
+    format!("<path class=\"mark\" transform=\"translate({x},{y})\" d=\"{shape}\" style=\"fill:{fill}\"/>")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::tests::assert_balanced;
+    use crate::plot::{Scale, Unit};
+
+    fn plot(points: Vec<(f64, f64)>) -> Plot {
+        Plot {
+            title: "Loss & <delay>".to_owned(),
+            description: "two \"axes\"".to_owned(),
+            x: Axis::new("corruption", Scale::Log, Unit::Number),
+            y: Axis::new("time", Scale::Log, Unit::TimeNs),
+            curves: vec![Curve { name: "a<b".to_owned(), points, line: Line::Marked }],
+        }
+    }
+
+    #[test]
+    fn axes_carry_units_and_text_is_escaped() {
+        let svg = plot(vec![(1e-8, 900.0), (1e-2, 67e6)]).svg();
+        assert_balanced(&svg);
+        for label in ["10⁻⁸", "10⁻³", "1 µs", "10 ms", "100 ms", "a&lt;b", "Loss &amp; &lt;delay&gt;"]
+        {
+            assert!(svg.contains(&format!(">{label}<")), "{label} in {svg}");
+        }
+        assert_balanced(&super::super::standalone(&svg));
+    }
+
+    #[test]
+    fn values_without_a_place_are_left_out() {
+        let svg = plot(vec![(0.0, 5.0), (f64::NAN, 1.0), (1e-3, f64::INFINITY)]).svg();
+        assert_balanced(&svg);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
+        assert!(plot(vec![]).svg().contains("nothing to show"));
+    }
+}

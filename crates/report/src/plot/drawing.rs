@@ -1,0 +1,69 @@
+//! What all drawings have: a title, and what their colours mean.
+
+use std::fmt::Write as _;
+
+use super::style::text_width;
+use crate::markup::{At, Escaped, shortened};
+
+/// A name, and the sample that stands before it, drawn around the origin and 26 wide.
+pub(crate) struct Entry {
+    pub(crate) name: String,
+    pub(crate) sample: String,
+}
+
+/// Entries side by side, in as many lines as they need.
+pub(crate) struct Legend {
+    placed: Vec<(f64, f64, Entry)>,
+    /// The height of all lines.
+    pub(crate) height: f64,
+}
+
+const SAMPLE_WIDTH: f64 = 26.0;
+const GAP: f64 = 22.0;
+const LINE: f64 = 20.0;
+const NAME_CHARS_MAX: usize = 48;
+
+impl Legend {
+    /// Places the entries within `width`.
+    pub(crate) fn new(entries: Vec<Entry>, width: f64) -> Self {
+        let (mut x, mut y) = (0.0, 0.0);
+        let mut placed = Vec::new();
+        for entry in entries {
+            let name = shortened(&entry.name, NAME_CHARS_MAX);
+            let needed = SAMPLE_WIDTH + 8.0 + text_width(&name, 13.0);
+            if x > 0.0 && x + needed > width {
+                (x, y) = (0.0, y + LINE);
+            }
+            placed.push((x, y, Entry { name, ..entry }));
+            x += needed + GAP;
+        }
+        let height = if placed.is_empty() { 0.0 } else { y + LINE };
+        Self { placed, height }
+    }
+
+    /// Draws it with its upper left corner at the given place.
+    pub(crate) fn draw(&self, svg: &mut String, left: f64, top: f64) {
+        for (x, y, entry) in &self.placed {
+            let (x, y) = (left + x, top + y + LINE / 2.0);
+            let _ = writeln!(
+                svg,
+                "<g transform=\"translate({},{})\">{}<text x=\"{}\" y=\"4\">{}</text></g>",
+                At(x),
+                At(y),
+                entry.sample,
+                At(SAMPLE_WIDTH + 8.0),
+                Escaped(&entry.name)
+            );
+        }
+    }
+}
+
+/// The opening tag, with what a screen reader says, and the title.
+pub(crate) fn open(title: &str, description: &str, width: f64, height: f64) -> String {
+    let (title, description) = (Escaped(title), Escaped(description));
+    let (w, h) = (At(width), At(height));
+    format!(
+        "<svg class=\"fig\" xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {w} {h}\" width=\"{w}\" height=\"{h}\" \
+         role=\"img\" aria-label=\"{title}. {description}\">\n<text class=\"title\" x=\"16\" y=\"26\">{title}</text>\n"
+    )
+}

@@ -1,0 +1,97 @@
+//! The plots of a report.
+
+use wiremend_measure::{TimeoutCause, VariantSummary};
+
+use super::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
+
+/// How many of the flows of each variant took at most how long.
+pub fn fct_distribution(variants: &[VariantSummary]) -> Plot {
+    let curve = |variant: &VariantSummary| Curve {
+        name: variant.name.clone(),
+        points: variant.fct_cdf.iter().map(|point| (point.value as f64 / 1e3, point.at_most)).collect(),
+        line: Line::StepAfter,
+    };
+    Plot {
+        title: "Flow completion time".to_owned(),
+        description: "Cumulative distribution of the completion time of each variant.".to_owned(),
+        x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
+        y: Axis::new("flows that took at most this long", Scale::Linear, Unit::Percent).with_range(0.0, 1.0),
+        curves: variants.iter().filter(|variant| variant.fct_ns.is_some()).map(curve).collect(),
+    }
+}
+
+/// The completion time of the slowest flows: percentiles on an axis on which each further nine takes the same room.
+pub fn fct_tail(variants: &[VariantSummary]) -> Plot {
+    let curve = |variant: &VariantSummary| {
+        // The slowest flow ends half a flow before 100 %, which has no place on this axis.
+        let end = 1.0 - 0.5 / variant.finished.max(1) as f64;
+        Curve {
+            name: variant.name.clone(),
+            points: variant
+                .fct_cdf
+                .iter()
+                .map(|point| (point.at_most.min(end), point.value as f64 / 1e3))
+                .collect(),
+            line: Line::StepBefore,
+        }
+    };
+    Plot {
+        title: "The slowest flows".to_owned(),
+        description: "Percentiles of the completion time of each variant, up to the slowest flow.".to_owned(),
+        x: Axis::new("percentile of flows, from the fastest to the slowest", Scale::Tail, Unit::Percent),
+        y: Axis::new("completion time", Scale::Log, Unit::TimeNs),
+        curves: variants.iter().filter(|variant| variant.fct_ns.is_some()).map(curve).collect(),
+    }
+}
+
+/// What kept flows waiting for a timer.
+pub fn timeout_causes(variants: &[VariantSummary]) -> Bars {
+    let counts =
+        |variant: &VariantSummary| TimeoutCause::ALL.map(|cause| variant.timeouts.of(cause)).to_vec();
+    let part = |cause: TimeoutCause| match cause {
+        TimeoutCause::TailPacket => "tail packet lost",
+        TimeoutCause::TailAck => "tail ACK lost",
+        TimeoutCause::Nak => "NAK lost",
+        TimeoutCause::Twice => "lost twice",
+        TimeoutCause::Other => "other",
+    };
+    Bars {
+        title: "Timeouts by cause".to_owned(),
+        description: "How many retransmission timers fired in each variant, and why.".to_owned(),
+        parts: TimeoutCause::ALL.map(|cause| part(cause).to_owned()).to_vec(),
+        bars: variants
+            .iter()
+            .map(|variant| Bar { name: variant.name.clone(), counts: counts(variant) })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::markup::tests::assert_balanced;
+    use crate::sample;
+
+    #[test]
+    fn figures_of_a_run_are_whole() {
+        let variants = sample::summary().variants;
+        let tail = fct_tail(&variants).svg();
+        for (svg, labels) in [
+            (fct_distribution(&variants).svg(), ["10 µs", "100 ms", "100 %"]),
+            (tail, ["99.9 %", "10 µs", "go-back-N + 2 dummies"]),
+            (timeout_causes(&variants).svg(), ["NAK lost", "120", "lost twice"]),
+        ] {
+            assert_balanced(&svg);
+            for label in labels {
+                assert!(svg.contains(&format!(">{label}<")), "{label} in {svg}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_variant_without_finished_flows_has_no_curve() {
+        let mut variants = sample::summary().variants;
+        variants[0].fct_ns = None;
+        assert_eq!(fct_tail(&variants).curves.len(), 2);
+    }
+}
