@@ -1,0 +1,254 @@
+//! What no value can know on its own.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wiremend_units::Bytes;
+
+use crate::error::Flaw;
+use crate::impair::{Fault, Impair};
+use crate::name::{Host, Sizes};
+use crate::pattern::{Endpoints, Misfit, Pattern, differ};
+use crate::quantity::Limit;
+use crate::scenario::Scenario;
+use crate::suggest::or_nearest;
+use crate::topology::{Graph, Shape, Topology};
+use crate::transport::Transport;
+use crate::value::{Place, Placed};
+use crate::workload::{App, Flows, Workload};
+
+/// Whether the parts of a scenario fit together.
+pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
+    let in_table =
+        |place: Place| move |(inner, why): Misfit| Flaw { offset: inner.0.or(place.0), message: why };
+    check_topology(&scenario.topology).map_err(in_table(scenario.topology.place))?;
+    check_transport(&scenario.transport).map_err(in_table(scenario.transport.place))?;
+    if scenario.workloads.is_empty() {
+        let message = "nothing happens; add at least one [[workload]]".to_owned();
+        return Err(Flaw { offset: None, message });
+    }
+    for workload in &scenario.workloads {
+        check_workload(workload, &scenario.topology).map_err(in_table(workload.place))?;
+    }
+    for impair in &scenario.impairs {
+        check_impair(impair).map_err(in_table(impair.place))?;
+    }
+    let mut names = BTreeSet::new();
+    for variant in &scenario.variants {
+        if !names.insert(&variant.name.value) {
+            let message = format!("a second variant \"{}\"; names are unique", variant.name.as_str());
+            return Err(Flaw { offset: variant.name.place.0, message });
+        }
+    }
+    Ok(())
+}
+
+fn misfit(why: impl Into<String>) -> Result<(), Misfit> {
+    Err((Place(None), why.into()))
+}
+
+fn check_topology(topology: &Topology) -> Result<(), Misfit> {
+    match &topology.shape {
+        Shape::Graph(graph) => check_graph(graph),
+        Shape::Pair(_) | Shape::Chain(_) | Shape::FatTree(_) | Shape::LeafSpine(_) => Ok(()),
+    }
+}
+
+fn check_graph(graph: &Graph) -> Result<(), Misfit> {
+    const NODES_MAX: usize = 200_000;
+    let nodes = graph.hosts.len() + graph.switches.len();
+    if graph.hosts.len() < 2 || nodes > NODES_MAX {
+        return misfit(format!(
+            "a graph with {} hosts and {} switches; give at least 2 hosts and at most {NODES_MAX} nodes",
+            graph.hosts.len(),
+            graph.switches.len()
+        ));
+    }
+    let mut numbers = BTreeMap::new();
+    for name in graph.hosts.iter().chain(&graph.switches) {
+        if numbers.insert(name.as_str(), numbers.len()).is_some() {
+            return Err((name.place, format!("a second node `{}`; names are unique", name.as_str())));
+        }
+    }
+    let known: Vec<&str> = numbers.keys().copied().collect();
+    let mut degree = vec![0; nodes];
+    let mut joined = Components::new(nodes);
+    for link in &graph.links {
+        let ends = link.ends.each_ref().map(|end| {
+            numbers
+                .get(end.as_str())
+                .copied()
+                .ok_or_else(|| (link.place, or_nearest("node", end.as_str(), &known)))
+        });
+        let [a, b] = ends;
+        let (a, b) = (a?, b?);
+        if a == b {
+            return Err((
+                link.place,
+                format!("`{}` is linked to itself; ends differ", link.ends[0].as_str()),
+            ));
+        }
+        degree[a] += 1;
+        degree[b] += 1;
+        joined.join(a, b);
+    }
+    for (number, host) in graph.hosts.iter().enumerate() {
+        if degree[number] != 1 {
+            let why = format!("host `{}` has {} links; each host has one", host.as_str(), degree[number]);
+            return Err((host.place, why));
+        }
+        if joined.root(number) != joined.root(0) {
+            let first = graph.hosts[0].as_str();
+            return Err((
+                host.place,
+                format!("no path from `{first}` to `{}`; all hosts must be joined", host.as_str()),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Which nodes reach each other: a forest whose trees are the connected parts.
+struct Components {
+    parent: Vec<usize>,
+}
+
+impl Components {
+    fn new(nodes: usize) -> Self {
+        Self { parent: (0..nodes).collect() }
+    }
+
+    fn root(&mut self, mut node: usize) -> usize {
+        while self.parent[node] != node {
+            self.parent[node] = self.parent[self.parent[node]];
+            node = self.parent[node];
+        }
+        node
+    }
+
+    fn join(&mut self, a: usize, b: usize) {
+        let (a, b) = (self.root(a), self.root(b));
+        self.parent[a] = b;
+    }
+}
+
+fn check_transport(transport: &Transport) -> Result<(), Misfit> {
+    let ack_every = transport.ack_every;
+    match transport.window {
+        Limit::Max(window) if window.get() < ack_every.get() => misfit(format!(
+            "a window of {} packets is shut before {} packets ask for an acknowledgement; \
+             `ack_every` is at most `window`",
+            window.get(),
+            ack_every.get()
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit> {
+    match &workload.app {
+        App::Poisson(poisson) => {
+            if poisson.flows.is_none() && poisson.duration.is_none() {
+                return misfit("flows would arrive without end; give `flows` or `duration` or both");
+            }
+            if poisson.duration.is_some_and(|duration| duration.as_ps() == 0) {
+                return misfit("no flow arrives in a `duration` of zero; give one above zero");
+            }
+            if let Sizes::Fixed(bytes) = poisson.sizes.value {
+                check_message(bytes).map_err(|(_, why)| (poisson.sizes.place, why))?;
+            }
+            check_endpoints(poisson.endpoints(), topology)
+        }
+        App::Flows(flows) => check_flows(flows, topology),
+        App::PingPong(app) => {
+            check_message(app.bytes)?;
+            check_two(topology, &app.src, &app.dst)
+        }
+        App::Stream(app) => {
+            check_message(app.message)?;
+            check_two(topology, &app.src, &app.dst)
+        }
+        App::Cbr(app) => {
+            if app.stop.is_some_and(|stop| stop <= workload.start) {
+                return misfit("`stop` is not later than `start`; it ends after it starts");
+            }
+            check_two(topology, &app.src, &app.dst)
+        }
+        App::List(list) if list.file.trim().is_empty() => Err((
+            list.file.place,
+            "`file` is empty; name a built-in list or a path ending in .csv".to_owned(),
+        )),
+        App::List(_) => Ok(()),
+    }
+}
+
+/// Flows that begin together are all held at once, so that their number is bounded.
+fn check_flows(flows: &Flows, topology: &Topology) -> Result<(), Misfit> {
+    const FLOWS_MAX: u64 = 10_000_000;
+    check_message(flows.bytes)?;
+    if flows.pattern == Pattern::Uniform {
+        return misfit(
+            "`uniform` draws pairs as flows arrive; choose point-to-point, permutation, full-mesh or incast",
+        );
+    }
+    let count = flows.endpoints().pairs(topology)?.len().saturating_mul(flows.count.get());
+    if count > FLOWS_MAX {
+        return misfit(format!("{count} flows at once are too many; at most {FLOWS_MAX}"));
+    }
+    Ok(())
+}
+
+/// A message spans at most half of the sequence numbers (IBA 9.7.1).
+fn check_message(bytes: Bytes) -> Result<(), Misfit> {
+    const LONGEST: Bytes = Bytes::new(1 << 31);
+    if bytes > LONGEST {
+        return misfit(format!("a message of {bytes} is too long; at most 2GiB"));
+    }
+    Ok(())
+}
+
+fn check_endpoints(endpoints: Endpoints, topology: &Topology) -> Result<(), Misfit> {
+    endpoints.pairs(topology).map(drop)
+}
+
+fn check_two(topology: &Topology, src: &Placed<Host>, dst: &Placed<Host>) -> Result<(), Misfit> {
+    let found = |host: &Placed<Host>| topology.host(host).map_err(|why| (host.place, why));
+    let (from, to) = (found(src)?, found(dst)?);
+    let place = if dst.place == Place(None) { src.place } else { dst.place };
+    differ(topology, from, to, place)
+}
+
+fn check_impair(impair: &Impair) -> Result<(), Misfit> {
+    if impair.stop.is_some_and(|stop| stop <= impair.start) {
+        return misfit("`stop` is not later than `start`; it ends after it starts");
+    }
+    match &impair.fault {
+        Fault::Bursts(bursts) => {
+            let (loss, length) = (bursts.loss.get(), bursts.length.get());
+            // Each burst is followed by at least one frame that passes.
+            let most = length / (length + 1.0);
+            if loss > most {
+                return misfit(format!(
+                    "a loss of {loss} is out of reach of bursts of {length} frames; at most {most:.4}"
+                ));
+            }
+            Ok(())
+        }
+        Fault::IpId(id) => {
+            let (mask, value) = (id.mask.get(), id.value.get());
+            if value & !mask != 0 {
+                return misfit(format!(
+                    "value {value:#06x} never matches under mask {mask:#06x}; set no bit outside the mask"
+                ));
+            }
+            Ok(())
+        }
+        Fault::Script(script) if script.rules.is_empty() => {
+            misfit("a script without rules hits nothing; add a rule")
+        }
+        Fault::BitErrors(_)
+        | Fault::Frames(_)
+        | Fault::GilbertElliott(_)
+        | Fault::Every(_)
+        | Fault::Script(_) => Ok(()),
+    }
+}

@@ -1,0 +1,141 @@
+//! What is wrong with a scenario, in one line.
+
+use std::fmt;
+
+use crate::load::Override;
+use crate::suggest::or_nearest;
+
+/// Why a text is not a scenario. Shown as exactly one line: `FILE:LINE:COLUMN: what is wrong; what is allowed`, or
+/// `--set PATH=VALUE: …` where an override is to blame.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    origin: String,
+    message: String,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.origin, self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Something wrong at an offset, which means more once it is known what was read.
+#[derive(Debug)]
+pub(crate) struct Flaw {
+    pub(crate) offset: Option<usize>,
+    pub(crate) message: String,
+}
+
+impl Flaw {
+    pub(crate) fn at(span: std::ops::Range<usize>, message: String) -> Self {
+        Self { offset: Some(span.start), message }
+    }
+
+    /// A finding of the TOML parser itself.
+    pub(crate) fn syntax(error: &toml::de::Error) -> Self {
+        let message = match error.message().split_once(", expected ") {
+            Some((found, due)) => format!("not TOML: {found}; expected {due}"),
+            None => format!("not TOML: {}", error.message()),
+        };
+        Self { offset: error.span().map(|span| span.start), message }
+    }
+
+    /// A finding about what the TOML means.
+    pub(crate) fn meaning(error: &toml::de::Error) -> Self {
+        Self { offset: error.span().map(|span| span.start), message: rephrase(error.message()) }
+    }
+}
+
+/// All that was read, to tell where a flaw is. Offsets past the end of the text stand for the overrides, one each.
+#[derive(Clone, Debug)]
+pub(crate) struct Origins {
+    pub(crate) source: String,
+    pub(crate) text: String,
+    pub(crate) sets: Vec<Override>,
+}
+
+impl Origins {
+    /// The offset that stands for an override.
+    pub(crate) fn offset_of_set(&self, index: usize) -> usize {
+        self.text.len() + 1 + index
+    }
+
+    pub(crate) fn error(&self, flaw: &Flaw) -> Error {
+        let offset = flaw.offset.unwrap_or(0);
+        let set = offset.checked_sub(self.text.len() + 1).and_then(|index| self.sets.get(index));
+        let origin = if let Some(set) = set {
+            format!("--set {}={}", set.path, set.value)
+        } else {
+            let (line, column) = position(&self.text, offset);
+            format!("{}:{line}:{column}", self.source)
+        };
+        Error { origin: one_line(&origin), message: one_line(&flaw.message) }
+    }
+}
+
+/// Line and column of an offset, both from 1; columns count characters.
+fn position(text: &str, offset: usize) -> (usize, usize) {
+    let mut end = offset.min(text.len());
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let before = &text[..end];
+    let start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[start..].chars().count() + 1)
+}
+
+/// The text without line breaks and other control characters, and not endless.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 600;
+    let mut line = String::new();
+    for c in text.chars() {
+        if line.len() > LONGEST {
+            line.push('…');
+            break;
+        }
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
+}
+
+/// The words of serde in ours.
+fn rephrase(message: &str) -> String {
+    let quoted =
+        |text: &str| -> Vec<String> { text.split('`').skip(1).step_by(2).map(str::to_owned).collect() };
+    for (prefix, what) in [("unknown field `", "field"), ("unknown variant `", "value")] {
+        if let Some(rest) = message.strip_prefix(prefix)
+            // The name is the file's and may hold anything; the list after it is ours.
+            && let Some((wanted, known)) = rest.rsplit_once("`, expected ").or_else(|| rest.rsplit_once("`, there are no "))
+        {
+            let known = quoted(known);
+            return or_nearest(what, wanted, &known.iter().map(String::as_str).collect::<Vec<_>>());
+        }
+    }
+    if let Some(field) = message.strip_prefix("missing field ") {
+        return format!("missing field {field}; it has no default");
+    }
+    for prefix in ["invalid type: ", "invalid value: ", "invalid length "] {
+        if let Some((found, due)) =
+            message.strip_prefix(prefix).and_then(|rest| rest.rsplit_once(", expected "))
+        {
+            return format!("found {found}; expected {due}");
+        }
+    }
+    message.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_count_lines_and_characters_from_one() {
+        let text = "a = 1\nµ = \"2\"\n";
+        assert_eq!(position(text, 0), (1, 1));
+        assert_eq!(position(text, 6), (2, 1));
+        assert_eq!(position(text, text.find('2').unwrap()), (2, 6));
+        assert_eq!(position(text, 1000), (3, 1));
+    }
+}

@@ -1,0 +1,75 @@
+//! Scenario files: text in, typed and checked values out.
+//!
+//! A scenario says in TOML what a run is: a network, what its hosts do, what goes wrong on its links, and the
+//! versions of all this that are to be compared. This crate understands such a text; it simulates nothing, opens no
+//! file and knows no clock.
+//!
+//! ```
+//! let text = r#"
+//!     title = "one flow over a lossy link"
+//!     [topology]
+//!     kind = "pair"
+//!     [[workload]]
+//!     kind = "flows"
+//!     pattern = "point-to-point"
+//!     bytes = "1MB"
+//!     [[impair]]
+//!     kind = "frames"
+//!     links = "hosts"
+//!     rate = "1e-3"
+//! "#;
+//! let sets = ["transport.recovery=go-back-0".parse()?];
+//! let file = wiremend_scenario::load("lossy.toml", text, &sets)?;
+//! assert_eq!(file.variants[0].name, "base");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The way of a text:
+//!
+//! 1. It is parsed into a tree whose nodes know where they stand.
+//! 2. Overrides (`--set`) and the changes of each variant are put into copies of the tree. A value keeps its place
+//!    when it moves; an override's place is the override.
+//! 3. Tables with a `kind` are brought into a form that serde reads without a buffer, and each tree is read into
+//!    [`Scenario`]. Values refuse what they cannot be, so that an [`Error`] points at the value itself.
+//! 4. What no value can know on its own is checked: whether hosts exist, a graph is whole, a window ends after it
+//!    starts.
+//!
+//! An error is one line: file, line, column, what is wrong, what is allowed. What can only be known later (whether a
+//! link or a flow list exists) is reported by [`File::error`] at the [`Place`] that the value remembers.
+//!
+//! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
+//! as a JSON schema for editors.
+
+pub mod builtin;
+mod check;
+mod error;
+mod impair;
+mod load;
+mod name;
+mod pattern;
+mod quantity;
+mod reference;
+mod scenario;
+mod suggest;
+mod topology;
+mod transport;
+mod tree;
+mod value;
+mod workload;
+
+pub use error::Error;
+pub use impair::{
+    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, PacketKind, Rule,
+    Script,
+};
+pub use load::{File, Override, Variant, load};
+pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
+pub use pattern::{Endpoints, Pairs, Pattern};
+pub use quantity::{BurstLength, Limit, Load, Pace, Probability, Within};
+pub use reference::{reference, schema_json};
+pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
+pub use suggest::{nearest, or_nearest};
+pub use topology::{Arity, Chain, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology};
+pub use transport::{Mtu, Operation, QueuePairs, Recovery, Transport};
+pub use value::{Place, Placed};
+pub use workload::{App, Cbr, Flows, List, PingPong, Poisson, Stream, Workload};

@@ -1,0 +1,290 @@
+//! Names: of the scenario, of nodes, of hosts and links that are meant.
+
+use wiremend_units::Bytes;
+
+use crate::value::{Refusal, Scalar, Value, as_value};
+
+/// One line of text, not empty.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line(String);
+
+impl Line {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for Line {
+    fn expected() -> String {
+        "one line of text".to_owned()
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let text = scalar.text()?.trim();
+        if text.is_empty() || text.contains(char::is_control) {
+            return Err("is empty or has control characters; expected one line of text".into());
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Text(self.0.clone())
+    }
+}
+
+as_value!(Line);
+
+/// The name of a node in a graph: a letter, then letters, digits and `_`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(String);
+
+impl Name {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Value for Name {
+    fn expected() -> String {
+        "a name: a letter, then letters, digits or `_`".to_owned()
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let text = scalar.text()?;
+        let plain = text.starts_with(|first: char| first.is_ascii_alphabetic())
+            && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        // These words stand for sets of hosts wherever a host is named.
+        if !plain || ["all", "last"].contains(&text) {
+            return Err(format!("`{text}` is not a name; expected {}", Self::expected()).into());
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Text(self.0.clone())
+    }
+}
+
+as_value!(Name);
+
+/// One host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Host {
+    /// By its number, from 0.
+    Number(u32),
+    /// By its name.
+    Name(String),
+    /// The one with the highest number.
+    Last,
+}
+
+impl Value for Host {
+    fn expected() -> String {
+        "a host: its number, its name such as \"h3\", or \"last\"".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["integer", "string"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        match scalar {
+            Scalar::Integer(number) => u32::try_from(*number).map(Self::Number).map_err(|_| Refusal::Type),
+            Scalar::Text(text) => Self::parse(text).ok_or(Refusal::Type),
+            _ => Err(Refusal::Type),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Self::Number(number) => Scalar::Integer((*number).into()),
+            Self::Name(name) => Scalar::Text(name.clone()),
+            Self::Last => Scalar::Text("last".to_owned()),
+        }
+    }
+}
+
+impl Host {
+    fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "" | "all" => None,
+            "last" => Some(Self::Last),
+            text if text.bytes().all(|c| c.is_ascii_digit()) => text.parse().ok().map(Self::Number),
+            text if text.contains("..") => None,
+            text => Some(Self::Name(text.to_owned())),
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Self::Number(number) => number.to_string(),
+            Self::Name(name) => name.clone(),
+            Self::Last => "last".to_owned(),
+        }
+    }
+}
+
+as_value!(Host);
+
+/// Several hosts, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Hosts {
+    /// Every host of the network.
+    All,
+    /// Those of these ranges, one after the other.
+    Ranges(Vec<HostRange>),
+}
+
+/// Consecutive hosts, `first` and `last` included; a single host is both.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostRange {
+    /// The first one.
+    pub first: Host,
+    /// The last one.
+    pub last: Host,
+}
+
+impl Value for Hosts {
+    fn expected() -> String {
+        "hosts: \"all\", a host such as \"h3\", a range such as \"h4..h7\" (both ends included), or a list of these"
+            .to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["integer", "string", "array"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        match scalar {
+            Scalar::Text(text) if text == "all" => Ok(Self::All),
+            Scalar::List(items) if items.is_empty() => {
+                Err(format!("the list is empty; expected {}", Self::expected()).into())
+            }
+            Scalar::List(items) => {
+                items.iter().map(HostRange::read).collect::<Result<_, _>>().map(Self::Ranges)
+            }
+            scalar => HostRange::read(scalar).map(|range| Self::Ranges(vec![range])),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Self::All => Scalar::Text("all".to_owned()),
+            Self::Ranges(ranges) => Scalar::List(ranges.iter().map(HostRange::write).collect()),
+        }
+    }
+}
+
+as_value!(Hosts);
+
+impl HostRange {
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        if let Scalar::Text(text) = scalar
+            && let Some((first, last)) = text.split_once("..")
+        {
+            let ends = Host::parse(first).zip(Host::parse(last));
+            let (first, last) = ends.ok_or(Refusal::Type)?;
+            return Ok(Self { first, last });
+        }
+        Host::read(scalar).map(|host| Self { first: host.clone(), last: host })
+    }
+
+    fn write(&self) -> Scalar {
+        if self.first == self.last {
+            self.first.write()
+        } else {
+            Scalar::Text(format!("{}..{}", self.first.text(), self.last.text()))
+        }
+    }
+}
+
+/// Links of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LinkSet {
+    /// All of them.
+    All,
+    /// Those between a host and a switch.
+    Hosts,
+    /// Those between two switches.
+    Switches,
+    /// Those with these names: both ends, joined by `-`.
+    Named(Vec<String>),
+}
+
+impl Value for LinkSet {
+    fn expected() -> String {
+        "links: \"all\", \"hosts\", \"switches\", a link such as \"h0-tor\", or a list of links".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["string", "array"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let named = |item: &Scalar| match item.text()? {
+            "" => Err(Refusal::Type),
+            name => Ok(name.to_owned()),
+        };
+        match scalar {
+            Scalar::Text(text) if text == "all" => Ok(Self::All),
+            Scalar::Text(text) if text == "hosts" => Ok(Self::Hosts),
+            Scalar::Text(text) if text == "switches" => Ok(Self::Switches),
+            Scalar::List(items) => items.iter().map(named).collect::<Result<_, _>>().map(Self::Named),
+            scalar => named(scalar).map(|name| Self::Named(vec![name])),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        let word = match self {
+            Self::All => "all",
+            Self::Hosts => "hosts",
+            Self::Switches => "switches",
+            Self::Named(names) => return Scalar::List(names.iter().cloned().map(Scalar::Text).collect()),
+        };
+        Scalar::Text(word.to_owned())
+    }
+}
+
+as_value!(LinkSet);
+
+/// Where the sizes of flows come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sizes {
+    /// A built-in table of measured sizes, by its name.
+    Table(String),
+    /// Always the same size.
+    Fixed(Bytes),
+    /// A file with columns `size_bytes,cumulative_percent`, by its path.
+    File(String),
+}
+
+impl Value for Sizes {
+    fn expected() -> String {
+        "sizes: the name of a table such as \"websearch\", one size such as \"64KiB\", or a path ending in .csv"
+            .to_owned()
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let text = scalar.text()?.trim();
+        if text.is_empty() {
+            Err(Refusal::Type)
+        } else if text.to_ascii_lowercase().ends_with(".csv") {
+            Ok(Self::File(text.to_owned()))
+        } else if text.starts_with(|c: char| c.is_ascii_digit()) {
+            Bytes::read(&Scalar::Text(text.to_owned())).map(Self::Fixed)
+        } else {
+            Ok(Self::Table(text.to_owned()))
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Self::Table(text) | Self::File(text) => Scalar::Text(text.clone()),
+            Self::Fixed(bytes) => bytes.write(),
+        }
+    }
+}
+
+as_value!(Sizes);

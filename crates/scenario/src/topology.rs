@@ -1,0 +1,318 @@
+//! The network: its shape, its links, and which hosts it has.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wiremend_units::{Bytes, HostId, Rate, Span};
+
+use crate::name::{Host, Hosts, Name};
+use crate::quantity::{Limit, Within};
+use crate::suggest::or_nearest;
+use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
+
+/// The network: hosts with one port each, output-queued switches, and full-duplex links.
+///
+/// `rate` and `delay` hold for all links. `host_…` and `switch_…` say otherwise for the links between a host and a
+/// switch, and for those between two switches.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Topology {
+    /// What the network looks like.
+    #[serde(rename = "kind")]
+    #[schemars(flatten)]
+    pub shape: Shape,
+    /// Rate of all links.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Rate>")]
+    pub rate: Rate,
+    /// Propagation delay of all links.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub delay: Span,
+    /// Rate of links between a host and a switch, if it is another.
+    #[serde(with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Rate>")]
+    pub host_rate: Option<Rate>,
+    /// Delay of links between a host and a switch, if it is another.
+    #[serde(with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub host_delay: Option<Span>,
+    /// Rate of links between two switches, if it is another.
+    #[serde(with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Rate>")]
+    pub switch_rate: Option<Rate>,
+    /// Delay of links between two switches, if it is another.
+    #[serde(with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub switch_delay: Option<Span>,
+    /// From the last bit of a frame into a switch until it may leave.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub switch_latency: Span,
+    /// From the decision of a host to send until the first bit may leave.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub host_tx_latency: Span,
+    /// From the last bit of a frame into a host until the host knows it.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub host_rx_latency: Span,
+    /// Frames that wait at an output port of a switch, in bytes; what does not fit is dropped.
+    pub buffer: Limit<Bytes>,
+}
+
+impl Default for Topology {
+    fn default() -> Self {
+        Self {
+            shape: Shape::Pair(Pair {}),
+            rate: Rate::gbps(100),
+            delay: Span::from_us(1),
+            host_rate: None,
+            host_delay: None,
+            switch_rate: None,
+            switch_delay: None,
+            switch_latency: Span::ZERO,
+            host_tx_latency: Span::ZERO,
+            host_rx_latency: Span::ZERO,
+            buffer: Limit::Unlimited,
+        }
+    }
+}
+
+/// What the network looks like.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(tag = "kind")]
+pub enum Shape {
+    /// Two hosts `h0` and `h1` at the switch `tor`.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "pair"
+    /// delay = "100ns"
+    /// ```
+    Pair(Pair),
+    /// A row of switches `s0`, `s1`, … with hosts at both ends: the first half of the hosts at the first switch, the
+    /// second half at the last one.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "chain"
+    /// switches = 3
+    /// hosts_per_end = 4
+    /// switch_rate = "40Gbps"
+    /// ```
+    Chain(Chain),
+    /// The fat-tree of k-port switches of Al-Fares et al. (SIGCOMM 2008): k³/4 hosts, numbered pod by pod and in a
+    /// pod edge switch by edge switch. Switches are `edge0-0` and `agg0-0` (pod, place) and `core0`.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "fat-tree"
+    /// k = 4
+    /// ```
+    FatTree(FatTree),
+    /// Two layers, each leaf `leaf0`, … joined to each spine `spine0`, …; hosts are numbered leaf by leaf. Fewer
+    /// spines than hosts per leaf oversubscribe the network.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "leaf-spine"
+    /// leaves = 4
+    /// spines = 2
+    /// hosts_per_leaf = 8
+    /// switch_rate = "400Gbps"
+    /// ```
+    LeafSpine(LeafSpine),
+    /// Any network, link by link. Each host has one link, and each host reaches each other one.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "graph"
+    /// hosts = ["a", "b"]
+    /// switches = ["left", "right"]
+    /// links = [
+    ///   { ends = ["a", "left"] },
+    ///   { ends = ["left", "right"], rate = "40Gbps", delay = "5us" },
+    ///   { ends = ["right", "b"] },
+    /// ]
+    /// ```
+    Graph(Graph),
+}
+
+/// Parameters of [`Shape::Pair`]: none.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Pair {}
+
+/// Parameters of [`Shape::Chain`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// Switches in the row.
+    pub switches: Within<u32, 1, 1000>,
+    /// Hosts at each end.
+    #[serde(default = "one_host")]
+    pub hosts_per_end: Within<u32, 1, 1000>,
+}
+
+fn one_host() -> Within<u32, 1, 1000> {
+    Within::fixed(1)
+}
+
+/// Parameters of [`Shape::FatTree`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FatTree {
+    /// Ports of a switch; k pods of k²/4 hosts.
+    pub k: Arity,
+}
+
+/// Ports of a fat-tree's switch: even, from 2 to 128 (524 288 hosts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arity(u32);
+
+impl Arity {
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
+    }
+}
+
+impl Value for Arity {
+    fn expected() -> String {
+        "an even number from 2 to 128".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["integer"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        match scalar {
+            Scalar::Integer(k @ 2..=128) if k % 2 == 0 => Ok(Self(*k as u32)),
+            Scalar::Integer(k) => {
+                Err(format!("no fat-tree has k = {k}; expected {}", Self::expected()).into())
+            }
+            _ => Err(Refusal::Type),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Integer(self.0.into())
+    }
+}
+
+as_value!(Arity);
+
+/// Parameters of [`Shape::LeafSpine`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LeafSpine {
+    /// Switches that hosts are connected to.
+    pub leaves: Within<u32, 1, 1024>,
+    /// Switches that join the leaves.
+    pub spines: Within<u32, 1, 256>,
+    /// Hosts at each leaf.
+    pub hosts_per_leaf: Within<u32, 1, 256>,
+}
+
+/// Parameters of [`Shape::Graph`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Graph {
+    /// Names of the hosts; host numbers follow this order.
+    pub hosts: Vec<Placed<Name>>,
+    /// Names of the switches.
+    pub switches: Vec<Placed<Name>>,
+    /// The links. A link is called by its ends, in the order given: `a-left`.
+    pub links: Vec<Placed<Link>>,
+}
+
+/// A link of a [`Graph`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// Two names; forward is from the first to the second.
+    #[schemars(with = "Vec<Name>", length(min = 2, max = 2))]
+    pub ends: [Name; 2],
+    /// Its rate, if it is another than that of its kind.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Rate>")]
+    pub rate: Option<Rate>,
+    /// Its delay, if it is another than that of its kind.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub delay: Option<Span>,
+}
+
+impl Topology {
+    /// How many hosts there are.
+    pub fn host_count(&self) -> u32 {
+        match &self.shape {
+            Shape::Pair(_) => 2,
+            Shape::Chain(chain) => 2 * chain.hosts_per_end.get(),
+            Shape::FatTree(tree) => tree.k.get().pow(3) / 4,
+            Shape::LeafSpine(layers) => layers.leaves.get() * layers.hosts_per_leaf.get(),
+            Shape::Graph(graph) => graph.hosts.len() as u32,
+        }
+    }
+
+    /// The name of a host: `h0`, `h1`, … unless the hosts of a graph have their own.
+    pub fn host_name(&self, host: HostId) -> String {
+        match &self.shape {
+            Shape::Graph(graph) => graph.hosts[host.index()].as_str().to_owned(),
+            _ => host.to_string(),
+        }
+    }
+
+    /// The host that is meant, or that there is none such.
+    pub fn host(&self, host: &Host) -> Result<HostId, String> {
+        let count = self.host_count();
+        let found = match host {
+            Host::Last => count.checked_sub(1),
+            Host::Number(number) => Some(*number),
+            Host::Name(name) => self.number_of(name),
+        };
+        found.filter(|number| *number < count).map(HostId).ok_or_else(|| self.no_such_host(host))
+    }
+
+    /// The hosts that are meant, in order, or which of them does not exist.
+    pub fn hosts(&self, hosts: &Hosts) -> Result<Vec<HostId>, String> {
+        let Hosts::Ranges(ranges) = hosts else {
+            return Ok((0..self.host_count()).map(HostId).collect());
+        };
+        let mut meant = Vec::new();
+        for range in ranges {
+            let (first, last) = (self.host(&range.first)?, self.host(&range.last)?);
+            if first > last {
+                let (first, last) = (self.host_name(first), self.host_name(last));
+                return Err(format!("the range {first}..{last} runs backwards; write {last}..{first}"));
+            }
+            meant.extend((first.0..=last.0).map(HostId));
+        }
+        Ok(meant)
+    }
+
+    fn number_of(&self, name: &str) -> Option<u32> {
+        if let Shape::Graph(graph) = &self.shape {
+            return graph.hosts.iter().position(|host| host.as_str() == name).map(|at| at as u32);
+        }
+        // Only the canonical spelling is a name: "h07" is not host 7.
+        let number = name.strip_prefix('h')?.parse().ok()?;
+        (HostId(number).to_string() == name).then_some(number)
+    }
+
+    fn no_such_host(&self, host: &Host) -> String {
+        let wanted = match host {
+            Host::Number(number) => number.to_string(),
+            Host::Name(name) => name.clone(),
+            Host::Last => "last".to_owned(),
+        };
+        match &self.shape {
+            Shape::Graph(graph) => {
+                or_nearest("host", &wanted, &graph.hosts.iter().map(|name| name.as_str()).collect::<Vec<_>>())
+            }
+            _ => format!("unknown host `{wanted}`; the hosts are h0 to h{}", self.host_count() - 1),
+        }
+    }
+}

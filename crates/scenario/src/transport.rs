@@ -1,0 +1,149 @@
+//! The reliable connection of every queue pair.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wiremend_units::Span;
+
+use crate::quantity::{Limit, Pace, Within};
+use crate::value::{Refusal, Scalar, Value, as_value};
+
+/// The reliable connection: the same for all queue pairs of the network.
+///
+/// ```toml
+/// [transport]
+/// recovery = "go-back-n"
+/// operation = "write"
+/// timeout = 14
+/// qp = "per-pair"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Transport {
+    /// What is sent again after a loss.
+    pub recovery: Recovery,
+    /// Which operation moves the data.
+    pub operation: Operation,
+    /// Largest payload of a packet, in bytes.
+    pub mtu: Mtu,
+    /// Timeout code t of the retransmission timer, which expires after 4.096 µs · 2^t (IBA 9.7.6.1.3): 8 is about
+    /// 1 ms, 14 is 67 ms, 16 is 268 ms. 0 means that there is no timer.
+    pub timeout: Within<u8, 0, 31>,
+    /// How many times the timer may expire without progress; the next time, the queue pair fails.
+    pub retry: Within<u8, 0, 7>,
+    /// How many times a receiver may be not ready; 7 means without end.
+    pub rnr_retry: Within<u8, 0, 7>,
+    /// Packets that may be unacknowledged.
+    pub window: Limit<Within<u32, 1, 8_388_607>>,
+    /// An acknowledgement is asked for on the last packet of a message and at least on one of so many packets.
+    pub ack_every: Within<u32, 1, 8_388_607>,
+    /// Whether an acknowledgement that still waits for the port is replaced by a newer one.
+    pub ack_coalescing: bool,
+    /// How flows share queue pairs.
+    pub qp: QueuePairs,
+    /// How fast each queue pair sends.
+    pub rate: Pace,
+    /// Traffic class of all packets.
+    pub class: Within<u8, 0, 7>,
+    /// Time to live of all packets; each switch takes one off.
+    pub ttl: Within<u8, 1, 255>,
+    /// Sequence number of the first packet of every queue pair; it wraps after 16777215.
+    pub first_psn: Within<u32, 0, 0xff_ffff>,
+}
+
+impl Default for Transport {
+    fn default() -> Self {
+        Self {
+            recovery: Recovery::GoBackN,
+            operation: Operation::Write,
+            mtu: Mtu(1024),
+            timeout: Within::fixed(14),
+            retry: Within::fixed(7),
+            rnr_retry: Within::fixed(7),
+            window: Limit::Unlimited,
+            ack_every: Within::fixed(1),
+            ack_coalescing: false,
+            qp: QueuePairs::PerFlow,
+            rate: Pace::Line,
+            class: Within::fixed(0),
+            ttl: Within::fixed(64),
+            first_psn: Within::fixed(0),
+        }
+    }
+}
+
+impl Transport {
+    /// The time after which the retransmission timer expires, if there is one.
+    pub fn timeout(&self) -> Option<Span> {
+        Span::from_timeout_code(self.timeout.get())
+    }
+}
+
+/// What is sent again after a loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Recovery {
+    /// Everything from the lost packet on, as the InfiniBand specification says.
+    #[serde(rename = "go-back-n")]
+    GoBackN,
+    /// The whole message, as the NICs did in Guo et al. (SIGCOMM 2016).
+    #[serde(rename = "go-back-0")]
+    GoBack0,
+}
+
+/// Which operation moves the data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operation {
+    /// RDMA WRITE by the source.
+    Write,
+    /// SEND by the source.
+    Send,
+    /// RDMA READ by the destination: the data flow from source to destination all the same.
+    Read,
+}
+
+/// How flows share queue pairs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum QueuePairs {
+    /// Each flow has a queue pair of its own.
+    PerFlow,
+    /// One queue pair for each source and destination; flows follow one another in the order they are posted.
+    PerPair,
+}
+
+/// Largest payload of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mtu(u16);
+
+impl Mtu {
+    /// Bytes.
+    pub fn get(self) -> u16 {
+        self.0
+    }
+}
+
+impl Value for Mtu {
+    fn expected() -> String {
+        "256, 512, 1024, 2048 or 4096".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["integer"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        match scalar {
+            Scalar::Integer(mtu @ (256 | 512 | 1024 | 2048 | 4096)) => Ok(Self(*mtu as u16)),
+            Scalar::Integer(mtu) => {
+                Err(format!("no path has an mtu of {mtu}; expected {}", Self::expected()).into())
+            }
+            _ => Err(Refusal::Type),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Integer(self.0.into())
+    }
+}
+
+as_value!(Mtu);

@@ -1,0 +1,314 @@
+//! How a value stands in a file: a number, a text or a list, read strictly and written back exactly.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{self, Deserialize, Deserializer, SeqAccess, Visitor};
+use serde::ser::{Serialize, Serializer};
+use serde_json::Value as Json;
+
+/// A value that reads itself from a [`Scalar`]. A refusal says what is wrong and what is allowed.
+pub(crate) trait Value: Sized {
+    /// What a reader of the file is told to write: `a rate such as "100Gbps"`.
+    fn expected() -> String;
+    /// The value that the file means.
+    fn read(scalar: &Scalar) -> Result<Self, Refusal>;
+    /// The same value as it would stand in a file.
+    fn write(&self) -> Scalar;
+    /// The types that it may have in a file, in the words of JSON schema.
+    fn types() -> &'static [&'static str] {
+        &["string"]
+    }
+    /// Its schema; the title is what a reader is told to write.
+    fn schema() -> Schema {
+        let types = match Self::types() {
+            [single] => Json::from(*single),
+            several => Json::from(several),
+        };
+        schemars::json_schema!({ "title": Self::expected(), "type": types })
+    }
+}
+
+/// Why a scalar is not the value.
+pub(crate) enum Refusal {
+    /// It is of another type: a number where a text is due.
+    Type,
+    /// It is of the right type and still wrong.
+    Because(String),
+}
+
+impl<T: fmt::Display> From<T> for Refusal {
+    fn from(why: T) -> Self {
+        Self::Because(why.to_string())
+    }
+}
+
+/// What stands in the file, before it means anything.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Scalar {
+    Integer(i128),
+    Float(f64),
+    Text(String),
+    List(Vec<Self>),
+}
+
+impl Scalar {
+    pub(crate) fn text(&self) -> Result<&str, Refusal> {
+        if let Self::Text(text) = self { Ok(text) } else { Err(Refusal::Type) }
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Self::Integer(number) => format!("the number `{number}`"),
+            Self::Float(number) => format!("the number `{number}`"),
+            Self::Text(text) => format!("the text `{text}`"),
+            Self::List(_) => "a list".to_owned(),
+        }
+    }
+}
+
+/// Reads a field: `#[serde(with = "value")]`, for types of other crates.
+pub(crate) fn deserialize<'de, T: Value, D: Deserializer<'de>>(source: D) -> Result<T, D::Error> {
+    source.deserialize_any(ValueVisitor::<T>(PhantomData))
+}
+
+/// Writes a field.
+pub(crate) fn serialize<T: Value, S: Serializer>(value: &T, sink: S) -> Result<S::Ok, S::Error> {
+    value.write().serialize(sink)
+}
+
+/// An absent field is `None`; a present one is read as the value itself.
+impl<T: Value> Value for Option<T> {
+    fn expected() -> String {
+        T::expected()
+    }
+
+    fn types() -> &'static [&'static str] {
+        T::types()
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        T::read(scalar).map(Some)
+    }
+
+    fn write(&self) -> Scalar {
+        self.as_ref().map_or_else(|| Scalar::List(Vec::new()), Value::write)
+    }
+}
+
+/// Like `value`, but zero is refused: `#[serde(with = "value::positive")]`.
+pub(crate) mod positive {
+    use serde::de::{Deserializer, Error};
+
+    use super::Value;
+    pub(crate) use super::serialize;
+
+    pub(crate) fn deserialize<'de, T, D>(source: D) -> Result<T, D::Error>
+    where
+        T: Value + Default + PartialEq,
+        D: Deserializer<'de>,
+    {
+        let value: T = super::deserialize(source)?;
+        if value == T::default() {
+            return Err(Error::custom(format!("must be above zero; expected {}", T::expected())));
+        }
+        Ok(value)
+    }
+}
+
+/// The schema of a value: `#[schemars(with = "Shown<Rate>")]`.
+pub(crate) struct Shown<T>(PhantomData<T>);
+
+impl<T: Value> JsonSchema for Shown<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::expected().into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        T::schema()
+    }
+}
+
+/// The three traits of a [`Value`] that is a type of this crate.
+macro_rules! as_value {
+    ($type:ty $(, $($generics:tt)+)?) => {
+        impl<'de $(, $($generics)+)?> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+                $crate::value::deserialize(source)
+            }
+        }
+
+        impl $(<$($generics)+>)? serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+                $crate::value::serialize(self, sink)
+            }
+        }
+
+        impl $(<$($generics)+>)? schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                <Self as $crate::value::Value>::schema()
+            }
+        }
+    };
+}
+pub(crate) use as_value;
+
+impl Serialize for Scalar {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // Every integer that a value writes fits: all of them are bounded below 2^63.
+            Self::Integer(number) => sink.serialize_i64(*number as i64),
+            Self::Float(number) => sink.serialize_f64(*number),
+            Self::Text(text) => sink.serialize_str(text),
+            Self::List(items) => items.serialize(sink),
+        }
+    }
+}
+
+/// Refuses inside of the visit, so that the refusal gets the place of the value, even in a list.
+struct ValueVisitor<T>(PhantomData<T>);
+
+impl<T: Value> ValueVisitor<T> {
+    fn read<E: de::Error>(scalar: &Scalar) -> Result<T, E> {
+        T::read(scalar).map_err(|refusal| match refusal {
+            Refusal::Type => E::custom(format!("found {}; expected {}", scalar.describe(), T::expected())),
+            Refusal::Because(why) => E::custom(why),
+        })
+    }
+}
+
+impl<'de, T: Value> Visitor<'de> for ValueVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&T::expected())
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        Self::read(&Scalar::Integer(number.into()))
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        Self::read(&Scalar::Integer(number.into()))
+    }
+
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<T, E> {
+        Self::read(&Scalar::Integer(number))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<T, E> {
+        Self::read(&Scalar::Float(number))
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        Self::read(&Scalar::Text(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<T, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Item(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Self::read(&Scalar::List(list))
+    }
+}
+
+/// An element of a list; a list in a list is none.
+struct Item(Scalar);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        deserialize(source).map(Self)
+    }
+}
+
+impl Value for Scalar {
+    fn expected() -> String {
+        "a text or a number".to_owned()
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        if matches!(scalar, Self::List(_)) { Err(Refusal::Type) } else { Ok(scalar.clone()) }
+    }
+
+    fn write(&self) -> Scalar {
+        self.clone()
+    }
+}
+
+/// A value with the place where it stands in the text, so that a later finding about it can be reported there.
+/// Two of them are equal if their values are, wherever they stand.
+#[derive(Clone, Debug, Default)]
+pub struct Placed<T> {
+    /// The value.
+    pub value: T,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// An offset into the text of a scenario, or an override; opaque to all but [`File::error`](crate::File::error).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place(pub(crate) Option<usize>);
+
+impl<T> Placed<T> {
+    pub(crate) fn nowhere(value: T) -> Self {
+        Self { value, place: Place(None) }
+    }
+}
+
+impl<T> std::ops::Deref for Placed<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl<T: PartialEq> PartialEq for Placed<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Placed<T> {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let spanned = toml::Spanned::<T>::deserialize(source)?;
+        Ok(Self { place: Place(Some(spanned.span().start)), value: spanned.into_inner() })
+    }
+}
+
+impl<T: Serialize> Serialize for Placed<T> {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        self.value.serialize(sink)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Placed<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> std::borrow::Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}

@@ -1,0 +1,285 @@
+//! What the hosts do.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wiremend_units::{Bytes, Rate, Span, Time};
+
+use crate::name::{Host, Hosts, Sizes};
+use crate::pattern::{Endpoints, Pattern};
+use crate::quantity::{Load, Within};
+use crate::value::{self, Placed, Shown};
+
+/// Something that hosts do. A scenario has one or more of these tables, and they go on side by side.
+///
+/// A host is named by its number, by its name (`"h3"`, or as a graph calls it) or as `"last"`. Data always flow
+/// from `src` to `dst`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Workload {
+    /// What it is.
+    #[serde(rename = "kind")]
+    #[schemars(flatten)]
+    pub app: App,
+    /// When it begins.
+    #[serde(default, with = "value")]
+    #[schemars(with = "Shown<Time>")]
+    pub start: Time,
+}
+
+/// What hosts do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(tag = "kind")]
+pub enum App {
+    /// Flows that arrive at random (a Poisson process), with sizes drawn from a table, at a load. It ends with
+    /// the last of `flows`, or after `duration`, whatever comes first; at least one of them is given.
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "poisson"
+    /// sizes = "websearch"
+    /// load = 0.5
+    /// flows = 10000
+    /// ```
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "poisson"
+    /// sizes = "64KiB"
+    /// load = 0.3
+    /// duration = "10ms"
+    /// pattern = "point-to-point"
+    /// src = "h0"
+    /// dst = "last"
+    /// ```
+    Poisson(Poisson),
+    /// Flows of one size that all begin at `start`.
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "flows"
+    /// bytes = "1MB"
+    /// pattern = "incast"
+    /// dst = "h0"
+    /// src = "h1..last"
+    /// ```
+    Flows(Flows),
+    /// Messages to and fro between two hosts: each side sends its message once the one of the other has arrived,
+    /// and the next iteration begins when the reply has come.
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "ping-pong"
+    /// bytes = "1024B"
+    /// iterations = 10000
+    /// ```
+    PingPong(PingPong),
+    /// Messages on one queue pair, one after the other, with some always under way.
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "stream"
+    /// src = "h0"
+    /// dst = "h1"
+    /// message = "4MB"
+    /// depth = 4
+    /// count = 100
+    /// ```
+    Stream(Stream),
+    /// Flows from a file with the columns `src,dst,bytes,start_ns`; hosts by number, lines that begin with `#` are
+    /// comments.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "fat-tree"
+    /// k = 4
+    ///
+    /// [[workload]]
+    /// kind = "list"
+    /// file = "bench/ws50-k4.csv"
+    /// ```
+    List(List),
+    /// Frames at a constant rate to a sink that counts them: no acknowledgement, no retransmission.
+    ///
+    /// ```toml
+    /// [[workload]]
+    /// kind = "cbr"
+    /// src = "h0"
+    /// dst = "h1"
+    /// rate = "10Gbps"
+    /// frame = 1000
+    /// start = "1ms"
+    /// stop = "2ms"
+    /// ```
+    Cbr(Cbr),
+}
+
+/// Parameters of [`App::Poisson`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Poisson {
+    /// Sizes of the flows. Tables: `websearch`, `datamining`, `datamining-vl2`, `google-rpc`, `google-search-rpc`,
+    /// `fb-hadoop`, `fb-kv`, `alibaba-storage`, `alibaba-ebs`. A path is relative to the scenario file; its columns
+    /// are `size_bytes,cumulative_percent`.
+    pub sizes: Placed<Sizes>,
+    /// Payload bytes over the rate of a host's link: the link of each source, or of the one destination of an
+    /// incast.
+    pub load: Load,
+    /// Flows in all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flows: Option<Within<u64, 1, 1_000_000_000_000>>,
+    /// No flow begins later than this after `start`.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub duration: Option<Span>,
+    /// Who sends to whom.
+    #[serde(default)]
+    pub pattern: Pattern,
+    /// Sources; if left out, as the pattern says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub src: Option<Placed<Hosts>>,
+    /// Destinations; if left out, as the pattern says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dst: Option<Placed<Hosts>>,
+}
+
+impl Poisson {
+    /// Who sends to whom.
+    pub fn endpoints(&self) -> Endpoints<'_> {
+        Endpoints { pattern: self.pattern, src: self.src.as_ref(), dst: self.dst.as_ref() }
+    }
+}
+
+/// Parameters of [`App::Flows`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Flows {
+    /// Size of each flow.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Bytes>")]
+    pub bytes: Bytes,
+    /// Who sends to whom; not `"uniform"`.
+    pub pattern: Pattern,
+    /// Flows of each pair.
+    #[serde(default = "one_flow")]
+    pub count: Within<u64, 1, 1_000_000_000>,
+    /// Sources; if left out, as the pattern says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub src: Option<Placed<Hosts>>,
+    /// Destinations; if left out, as the pattern says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dst: Option<Placed<Hosts>>,
+}
+
+impl Flows {
+    /// Who sends to whom.
+    pub fn endpoints(&self) -> Endpoints<'_> {
+        Endpoints { pattern: self.pattern, src: self.src.as_ref(), dst: self.dst.as_ref() }
+    }
+}
+
+fn one_flow() -> Within<u64, 1, 1_000_000_000> {
+    Within::fixed(1)
+}
+
+/// Parameters of [`App::PingPong`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PingPong {
+    /// Size of each message.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Bytes>")]
+    pub bytes: Bytes,
+    /// How many times to and fro.
+    pub iterations: Within<u64, 1, 1_000_000_000_000>,
+    /// Who begins.
+    #[serde(default = "first")]
+    pub src: Placed<Host>,
+    /// Who replies.
+    #[serde(default = "last")]
+    pub dst: Placed<Host>,
+}
+
+/// Parameters of [`App::Stream`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Size of each message.
+    #[serde(with = "value::positive")]
+    #[schemars(with = "Shown<Bytes>")]
+    pub message: Bytes,
+    /// Messages that are posted and not yet completed.
+    #[serde(default = "depth")]
+    pub depth: Within<u32, 1, 65_536>,
+    /// Messages in all; if left out, the stream ends with the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub count: Option<Within<u64, 1, 1_000_000_000_000>>,
+    /// Where the data come from.
+    #[serde(default = "first")]
+    pub src: Placed<Host>,
+    /// Where the data go.
+    #[serde(default = "last")]
+    pub dst: Placed<Host>,
+}
+
+fn depth() -> Within<u32, 1, 65_536> {
+    Within::fixed(4)
+}
+
+/// Parameters of [`App::List`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct List {
+    /// The file: the name of a built-in one, or a path relative to the scenario file. `start` is added to its
+    /// times.
+    pub file: Placed<String>,
+}
+
+/// Parameters of [`App::Cbr`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Cbr {
+    /// Bits per second on the wire: frames with their preamble and gap.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Rate>")]
+    pub rate: Rate,
+    /// Size of each frame in bytes, from the MAC header to the frame check sequence.
+    #[serde(default = "frame")]
+    pub frame: Within<u16, 64, 9216>,
+    /// Time to live.
+    #[serde(default = "ttl")]
+    pub ttl: Within<u8, 1, 255>,
+    /// Traffic class.
+    #[serde(default = "class")]
+    pub class: Within<u8, 0, 7>,
+    /// When it ends; if left out, with the run.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Time>")]
+    pub stop: Option<Time>,
+    /// Who sends.
+    #[serde(default = "first")]
+    pub src: Placed<Host>,
+    /// Who counts.
+    #[serde(default = "last")]
+    pub dst: Placed<Host>,
+}
+
+fn frame() -> Within<u16, 64, 9216> {
+    Within::fixed(1024)
+}
+
+fn ttl() -> Within<u8, 1, 255> {
+    Within::fixed(64)
+}
+
+fn class() -> Within<u8, 0, 7> {
+    Within::fixed(0)
+}
+
+fn first() -> Placed<Host> {
+    Placed::nowhere(Host::Number(0))
+}
+
+fn last() -> Placed<Host> {
+    Placed::nowhere(Host::Last)
+}

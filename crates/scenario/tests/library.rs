@@ -1,0 +1,114 @@
+//! What is shipped: scenarios that load, and a reference page that tells the truth.
+
+use std::path::Path;
+
+use wiremend_scenario::{App, Fault, Shape, builtin, load, reference, schema_json};
+
+#[test]
+fn every_shipped_scenario_is_understood_and_explained() {
+    let all = builtin::list();
+    assert!(all.len() >= 16, "{all:?}");
+    for (name, title) in all {
+        let file = load(name, builtin::get(name).unwrap(), &[]).unwrap();
+        assert!((20..80).contains(&title.chars().count()), "{name}: {title}");
+        let sentences = file.scenario.about.matches(['.', ':']).count();
+        assert!(sentences >= 2, "{name}: {}", file.scenario.about);
+        for variant in &file.variants {
+            for workload in &variant.scenario.workloads {
+                if let App::List(list) = &workload.app {
+                    let named = builtin::locate(None, &list.file);
+                    assert!(matches!(named, builtin::Named::Shipped(_)), "{name}: {named:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tour_compares_a_clean_network_with_two_ways_to_mend() {
+    let tour = load("tour", builtin::get("tour").unwrap(), &[]).unwrap();
+    let names: Vec<_> = tour.variants.iter().map(|variant| variant.name.as_str()).collect();
+    assert_eq!(names, ["clean", "go-back-n", "go-back-0"]);
+    let impaired: Vec<_> = tour.variants.iter().map(|variant| variant.scenario.impairs.len()).collect();
+    assert_eq!(impaired, [0, 1, 1]);
+}
+
+#[test]
+fn a_benchmark_is_what_its_description_says() {
+    let file = load("bench", builtin::get("bench/perm-k8").unwrap(), &[]).unwrap();
+    let Shape::FatTree(tree) = &file.scenario.topology.shape else { panic!("a fat-tree") };
+    assert_eq!(tree.k.get(), 8);
+    let App::Flows(flows) = &file.scenario.workloads[0].app else { panic!("flows") };
+    assert_eq!(flows.bytes.get(), 4_096_000);
+    let pairs = flows.endpoints().pairs(&file.scenario.topology).unwrap();
+    let pairs: Vec<_> = pairs.iter().map(|(src, dst)| (src.0, dst.0)).collect();
+    assert_eq!((pairs.len(), pairs[0], pairs[64], pairs[127]), (128, (0, 64), (64, 0), (127, 63)));
+
+    let file = load("bench", builtin::get("bench/incast-k8").unwrap(), &[]).unwrap();
+    let App::Flows(flows) = &file.scenario.workloads[0].app else { panic!("flows") };
+    let pairs = flows.endpoints().pairs(&file.scenario.topology).unwrap();
+    let pairs: Vec<_> = pairs.iter().map(|(src, dst)| (src.0, dst.0)).collect();
+    assert_eq!((pairs.len(), pairs[0], pairs[63]), (64, (64, 0), (127, 0)));
+}
+
+#[test]
+fn the_ping_pong_rates_are_those_in_the_names() {
+    let file = load("ping-pong", builtin::get("ping-pong").unwrap(), &[]).unwrap();
+    for variant in &file.variants[1..] {
+        let Fault::BitErrors(errors) = &variant.scenario.impairs[0].fault else { panic!("bit errors") };
+        let one_in = variant.name.strip_prefix("1/").unwrap().parse::<f64>().unwrap();
+        let corrupted = -(8.0 * 1102.0 * (-errors.rate.get()).ln_1p()).exp_m1();
+        assert!((corrupted * one_in - 1.0).abs() < 1e-5, "{}: {corrupted}", variant.name);
+    }
+}
+
+#[test]
+fn the_reference_page_is_up_to_date() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/scenarios.md");
+    let written = std::fs::read_to_string(&page).unwrap_or_default();
+    let remedy = "cargo run -p wiremend-scenario --example reference > docs/scenarios.md";
+    assert!(written == reference(), "docs/scenarios.md is stale: {remedy}");
+}
+
+#[test]
+fn every_example_of_the_reference_page_is_understood() {
+    let page = reference();
+    let examples: Vec<&str> =
+        page.split("```toml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
+    assert!(examples.len() >= 22, "{}", examples.len());
+    for example in examples {
+        let mut text = example.to_owned();
+        if !text.contains("title =") {
+            text.insert_str(0, "title = \"example\"\n");
+        }
+        if !text.contains("[topology]") {
+            text.push_str("\n[topology]\nkind = \"pair\"\n");
+        }
+        if !text.contains("[[workload]]") {
+            text.push_str("\n[[workload]]\nkind = \"stream\"\nmessage = \"1MB\"\n");
+        }
+        if let Err(error) = load("example", &text, &[]) {
+            panic!("{error}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn every_kind_and_every_field_has_words_on_the_page() {
+    let page = reference();
+    for kind in ["pair", "graph", "poisson", "ping-pong", "cbr", "bit-errors", "gilbert-elliott", "script"] {
+        assert!(page.contains(&format!("### kind = \"{kind}\"\n\n")), "{kind}");
+    }
+    for row in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();
+        assert!(cells.len() == 4 && cells.iter().all(|cell| !cell.is_empty()), "{row}");
+    }
+}
+
+#[test]
+fn the_schema_is_json_and_knows_the_fields() {
+    let schema: serde_json::Value = serde_json::from_str(&schema_json()).unwrap();
+    assert_eq!(schema["properties"]["seed"]["default"], 1);
+    assert_eq!(schema["properties"]["seed"]["minimum"], 0);
+    assert_eq!(schema["additionalProperties"], false);
+}
