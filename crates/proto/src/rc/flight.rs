@@ -114,6 +114,18 @@ mod tests {
     }
 
     #[test]
+    fn a_rewind_that_repeats_nothing_is_not_counted() {
+        let mut flight = Flight::default();
+        for reached in [9, 7, 5, 3] {
+            flight.advance(reached);
+            flight.rewind(0);
+        }
+        let copies = [8, 6, 4, 2].map(|seq| flight.copy(seq));
+        flight.rewind(0);
+        assert_eq!((copies, [8, 6, 4, 2].map(|seq| flight.copy(seq))), ([1, 2, 3, 4], [1, 2, 3, 4]));
+    }
+
+    #[test]
     fn more_overlapping_rewinds_than_are_told_apart_never_look_like_a_first_copy() {
         let mut flight = Flight::default();
         for round in 1..300 {

@@ -373,9 +373,8 @@ impl Requester {
             return None;
         }
         if next + 1 == read.end() {
-            if self.flight.next >= read.end() {
-                self.reads -= 1;
-            }
+            // None is counted if the rest was rewound and arrived all the same.
+            self.reads = self.reads.saturating_sub(1);
             self.queue.finish_oldest();
         }
         self.flight.una = next + 1;
@@ -433,7 +432,6 @@ impl Requester {
         self.flight.rewind(to);
         self.queue.rewind();
         self.reads = 0;
-        self.unasked = 0;
         self.state = State::Open;
         self.deadline = Time::MAX;
     }

@@ -97,6 +97,22 @@ fn a_lost_read_request_is_nakked_by_what_follows() {
     assert_eq!((pair.requester(Side::A).naks, pair.causes()), (1, vec![]));
 }
 
+/// The repeated request is lost, so a timeout comes; the response to the third one is lost as well, which is seen at
+/// once, because after a timeout a gap is a new gap.
+#[test]
+fn a_response_lost_after_a_timeout_is_asked_for_at_once() {
+    let mut copies = 0;
+    let mut pair =
+        Pair::new(config()).drop_nth(Direction::Forward, 2).drop_if(Direction::Backward, move |sighting| {
+            copies += u32::from(sighting.packet.psn.get() == 5);
+            sighting.packet.psn.get() == 5 && copies <= 2
+        });
+    pair.read(Side::A, 2560);
+    finish(&mut pair);
+    assert_eq!((pair.causes().len(), pair.requester(Side::A).implied_naks), (1, 2));
+    assert_eq!(pair.requester(Side::A).packets, 4);
+}
+
 #[test]
 fn no_more_reads_than_agreed_are_in_flight() {
     let mut pair = Pair::new(Config { reads_max: 2, ..config() }).traced();

@@ -1,6 +1,6 @@
 //! Receivers that are not ready (IBA 9.7.5.2.8).
 
-use wiremend_proto::rc::{Config, Op, Status, rnr_wait};
+use wiremend_proto::rc::{Config, Op, Recovery, Status, rnr_wait};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::Span;
 
@@ -32,16 +32,33 @@ fn a_send_waits_for_a_buffer_and_then_arrives_once() {
 
 #[test]
 fn only_the_end_of_a_write_with_immediate_data_needs_a_buffer() {
-    let mut pair = Pair::new(waiting_config()).traced();
+    for recovery in Recovery::ALL {
+        let mut pair = Pair::new(Config { recovery, ..waiting_config() });
+        pair.qp(Side::B).responder.limit_receives(0);
+        pair.write(Side::A, 600);
+        pair.post(Side::A, Op::Write, 600, Some(5));
+        pair.run_for(Span::from_us(5));
+        assert_eq!((pair.placed(Side::B), pair.received(Side::B).len()), (600 + 512, 1));
+        pair.qp(Side::B).responder.add_receives(1);
+        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        pair.assert_delivered();
+        assert_eq!(pair.requester(Side::A).retransmitted_packets, 1, "{recovery}: nothing was lost");
+    }
+}
+
+#[test]
+fn progress_restores_the_waits() {
+    let mut pair = Pair::new(Config { rnr_retry: 1, ..waiting_config() });
     pair.qp(Side::B).responder.limit_receives(0);
-    pair.write(Side::A, 600);
-    pair.post(Side::A, Op::Write, 600, Some(5));
-    pair.run_for(Span::from_us(5));
-    assert_eq!((pair.placed(Side::B), pair.received(Side::B).len()), (600 + 512, 1));
-    pair.qp(Side::B).responder.add_receives(1);
+    for _ in 0..3 {
+        pair.send(Side::A, 1);
+        pair.run_for(Span::from_us(5));
+        pair.qp(Side::B).responder.add_receives(1);
+        pair.run_for(Span::from_us(20));
+    }
     assert_eq!(pair.run_until_idle(), Ending::Idle);
     pair.assert_delivered();
-    assert_eq!(pair.requester(Side::A).retransmitted_packets, 1, "{:?}", pair.trace());
+    assert_eq!(pair.requester(Side::A).rnr_naks, 3);
 }
 
 #[test]

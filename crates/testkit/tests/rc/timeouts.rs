@@ -165,6 +165,36 @@ fn each_cause_is_one_timeout_with_go_back_0_as_well() {
     }
 }
 
+/// The first loss is repaired by its NAK; the NAK of the second one is lost, and that one had no answer.
+#[test]
+fn a_nak_counts_only_for_the_packet_that_it_asked_for() {
+    let mut naks = 0;
+    let mut pair = Pair::new(config())
+        .drop_if(Direction::Forward, |sighting| {
+            matches!(sighting.packet.psn.get(), 1 | 30) && sighting.copy == 0
+        })
+        .drop_if(Direction::Backward, move |sighting| {
+            naks += u32::from(sighting.packet.is_nak());
+            sighting.packet.is_nak() && naks == 2
+        });
+    pair.write(Side::A, 256 * 40);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.assert_delivered();
+    assert_eq!(pair.causes(), [Cause::Nak]);
+    assert_eq!(pair.requester(Side::A).naks, 1);
+}
+
+/// An acknowledgement of what the responder had all the time does not shorten a restart.
+#[test]
+fn go_back_0_repeats_the_whole_message_after_a_timeout() {
+    for (recovery, repeated) in [(Recovery::GoBackN, 1), (Recovery::GoBackZero, 4)] {
+        let near = Pair::new(Config { recovery, ..config() }).delay(Span::from_ns(10));
+        let pair = run(near.drop_nth(Direction::Forward, 4));
+        assert_eq!(pair.causes(), [Cause::TailPacket]);
+        assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery}");
+    }
+}
+
 #[test]
 fn without_a_timer_a_lost_tail_is_waited_for_for_ever() {
     let mut pair = Pair::new(Config { timeout: None, ..config() }).drop_nth(Direction::Forward, 4);
