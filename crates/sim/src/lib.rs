@@ -28,6 +28,7 @@ mod network;
 mod notice;
 mod observe;
 mod part;
+mod prefetch;
 mod queue;
 mod ring;
 mod run;

@@ -10,8 +10,7 @@ pub(crate) mod purpose {
     pub(crate) const ECMP: u64 = 2;
     pub(crate) const IMPAIR: u64 = 3;
     pub(crate) const ARRIVALS: u64 = 4;
-    pub(crate) const PERMUTATION: u64 = 5;
-    pub(crate) const ENTROPY: u64 = 6;
+    pub(crate) const ENTROPY: u64 = 5;
 }
 
 pub(crate) struct Network {

@@ -43,6 +43,9 @@ impl Part {
     pub(crate) fn run(&mut self, end: Time) {
         while let Some((now, source)) = self.wires.queue.pop(end) {
             self.events += 1;
+            if self.wires.queue.has_turned() {
+                self.wires.warm();
+            }
             match self.wires.sources.happening(source) {
                 Happening::Arrival(lane) => self.on_arrival(now, lane),
                 Happening::PortFree(lane) => self.on_port_free(now, lane),

@@ -30,6 +30,7 @@ pub(crate) struct Queue {
     current: Vec<Event>,
     /// Number of the current bucket, counted from time zero.
     cursor: u64,
+    turned: bool,
     /// Events at least a turn of the wheel away. May hold events that were moved since.
     far: BinaryHeap<Reverse<Event>>,
 }
@@ -68,6 +69,7 @@ impl Queue {
             slots: vec![Slot { time: NEVER, next: NONE }; sources],
             current: Vec::with_capacity(64),
             cursor: 0,
+            turned: false,
             far: BinaryHeap::new(),
         }
     }
@@ -102,12 +104,6 @@ impl Queue {
             self.disarm(source, pending);
         }
         self.arm(source, time);
-    }
-
-    /// Whether `source` has an event pending.
-    #[inline]
-    pub(crate) fn is_armed(&self, source: Source) -> bool {
-        self.slots[source.0 as usize].time != NEVER
     }
 
     /// The next event before `end`, in order.
@@ -159,11 +155,22 @@ impl Queue {
         None
     }
 
-    /// A source that comes up `ahead` events from now, if it is in the current bucket: for warming caches.
+    /// Whether [`Queue::pop`] has moved on to another bucket since this was last asked.
     #[inline]
-    pub(crate) fn peek(&self, ahead: usize) -> Option<Source> {
-        let index = self.current.len().checked_sub(ahead + 1)?;
-        Some(Source(self.current[index].source()))
+    pub(crate) fn has_turned(&mut self) -> bool {
+        std::mem::take(&mut self.turned)
+    }
+
+    /// The sources in the bucket after the current one, in no order: those who come up soon.
+    #[inline]
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = Source> {
+        let bucket = self.next_occupied();
+        let mut source = bucket.map_or(NONE, |bucket| self.heads[bucket as usize & (self.heads.len() - 1)]);
+        std::iter::from_fn(move || {
+            let found = (source != NONE).then_some(Source(source))?;
+            source = self.slots[source as usize].next;
+            Some(found)
+        })
     }
 
     #[inline]
@@ -225,6 +232,7 @@ impl Queue {
             return false;
         }
         self.cursor = bucket;
+        self.turned = true;
         self.pull_far();
         if near.is_some() {
             self.empty_bucket(bucket);

@@ -2,6 +2,7 @@
 //! pass handles. The place freed last is used next: it is still in the cache.
 
 use crate::frame::Frame;
+use crate::prefetch::prefetch;
 
 /// The place of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -59,9 +60,9 @@ impl Store {
         self.places.len() - self.free.len()
     }
 
-    /// Where a frame stands, to warm the cache.
+    /// The frame is needed soon.
     #[inline]
-    pub(crate) fn address(&self, id: FrameId) -> *const u8 {
-        std::ptr::from_ref(&self.places[id.0 as usize]).cast()
+    pub(crate) fn prefetch(&self, id: FrameId) {
+        prefetch(&self.places[id.0 as usize]);
     }
 }

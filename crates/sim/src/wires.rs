@@ -135,6 +135,18 @@ impl Wires {
         self.ports[lane.index()].flags.bits |= PortFlags::WATCHED;
     }
 
+    /// Fetches the frames that arrive soon: far more are under way than a cache holds.
+    #[inline]
+    pub(crate) fn warm(&self) {
+        for source in self.queue.upcoming() {
+            if let Some(ring) = self.rings.get(source.0 as usize)
+                && let Some(entry) = ring.front()
+            {
+                self.frames.prefetch(entry.frame);
+            }
+        }
+    }
+
     /// The node at the end of a lane, and which of its ports that is.
     #[inline]
     pub(crate) fn end(&self, lane: LaneId) -> (NodeId, u16) {
