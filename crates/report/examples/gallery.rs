@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use wiremend_measure::TimeoutCause;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit, figures, standalone};
 use wiremend_report::terminal::{Terminal, table, tail_plot};
-use wiremend_report::{Ladder, Page, write_json, write_whole};
+use wiremend_report::{FlowWriter, Format, Ladder, Origin, Page, write_json, write_whole};
 
 #[path = "../src/sample.rs"]
 mod sample;
@@ -24,6 +24,11 @@ fn main() -> std::io::Result<()> {
     save("timeouts.svg", &figures::timeout_causes(&summary.variants).svg())?;
     save("probabilities.svg", &probabilities().svg())?;
     write_json(&directory.join("summary.json"), &summary)?;
+    let mut flows = FlowWriter::create(&directory.join("flows.parquet"), Format::Parquet)?;
+    for flow in 0..100_000 {
+        flows.push(Origin { variant: "made up", seed: 1 }, &sample::row(flow, 67_108_864_000, flow < 600))?;
+    }
+    flows.finish()?;
     let sentences = [
         "One link of the fabric corrupts one packet in a thousand.".to_owned(),
         "Most losses cost a round trip; a lost tail waits for the timer, and that is the tail you see."

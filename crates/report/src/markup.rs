@@ -44,9 +44,29 @@ pub(crate) fn shortened(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
+/// At most `most` characters of a name, with `…` in its middle if some are missing: variants of one thing often differ
+/// only at the end.
+pub(crate) fn squeezed(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let tail = most.saturating_sub(1) / 2;
+    let head = most.saturating_sub(1) - tail;
+    name.chars().take(head).chain(['…']).chain(name.chars().skip(count - tail)).collect()
+}
+
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+
+    #[test]
+    fn short_names_still_differ() {
+        assert_eq!(squeezed("go-back-N with dummies=2", 12), "go-bac…ies=2");
+        assert_eq!(squeezed("µ", 1), "µ");
+        assert_eq!(squeezed("abc", 0), "…");
+        assert_eq!(shortened("WRITE Middle", 8), "WRITE M…");
+    }
 
     #[test]
     fn hostile_text_is_only_text() {

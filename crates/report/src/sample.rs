@@ -46,7 +46,8 @@ pub(crate) fn variant(name: &str, timeout_ps: u64, per_20k: u64) -> VariantSumma
     collector.summary(name, &counters)
 }
 
-fn row(flow: u64, timeout_ps: u64, late: bool) -> FlowRow {
+/// One flow, which waits for a timer if it is `late`.
+pub(crate) fn row(flow: u64, timeout_ps: u64, late: bool) -> FlowRow {
     let luck = mix(flow) % 10_000;
     let bytes = 1_000 + luck * luck / 100;
     let ideal_ps = 4_000_000 + bytes * 80;

@@ -6,7 +6,7 @@ use wiremend_measure::{Quantiles, VariantSummary};
 
 use crate::comparison::{self, Column};
 use crate::human;
-use crate::markup::shortened;
+use crate::markup::squeezed;
 
 /// What the terminal can do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,7 +25,7 @@ pub fn table(variants: &[VariantSummary], terminal: Terminal) -> String {
     let mut columns = comparison::columns(variants);
     let mut names = columns.remove(0);
     for cell in &mut names.cells {
-        *cell = shortened(cell, NAME_CHARS_MAX);
+        *cell = squeezed(cell, NAME_CHARS_MAX);
     }
     let mut text = String::new();
     let mut block: Vec<&Column> = vec![&names];
@@ -71,7 +71,7 @@ fn pad(cell: &str, column: &Column) -> String {
 /// How long flows take, a line for each variant on one logarithmic axis of time: solid to the median, then ever
 /// lighter to the 99th percentile, to the 99.9th and to the slowest flow.
 pub fn tail_plot(variants: &[VariantSummary], terminal: Terminal) -> String {
-    let names = variants.iter().map(|variant| shortened(&variant.name, NAME_CHARS_MAX));
+    let names = variants.iter().map(|variant| squeezed(&variant.name, NAME_CHARS_MAX));
     let drawn: Vec<_> =
         names.zip(variants).filter_map(|(name, variant)| Some((name, variant.fct_ns?))).collect();
     if drawn.is_empty() {

@@ -10,7 +10,7 @@ use super::selection::Step;
 use super::timeline::{Break, Timeline};
 use super::words::{self, Weight};
 use crate::human;
-use crate::markup::{At, Escaped, shortened};
+use crate::markup::{At, Escaped, squeezed};
 use crate::plot::drawing::{Entry, Legend, open};
 
 const TIMES: f64 = 92.0;
@@ -89,7 +89,7 @@ impl Canvas<'_> {
     fn draw_lanes(&mut self, head: f64) {
         for (i, name) in self.lanes.names().iter().enumerate() {
             let (x, bottom) = (At(self.x(i)), At(self.bottom));
-            let name = shortened(name, (self.gap / 8.0) as usize);
+            let name = squeezed(name, (self.gap / 8.0) as usize);
             let _ = writeln!(
                 self.svg,
                 "<path class=\"axis\" d=\"M{x} {}V{bottom}\"/><text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" \

@@ -10,7 +10,7 @@ use super::selection::Step;
 use super::timeline::{Break, Timeline};
 use super::words::{self, Weight};
 use crate::human;
-use crate::markup::shortened;
+use crate::markup::squeezed;
 use crate::terminal::{BOLD, DIM, RED, Terminal, YELLOW, paint};
 
 /// Characters for the time at the left.
@@ -83,7 +83,7 @@ impl Rows<'_> {
         for (i, name) in self.lanes.names().iter().enumerate() {
             let at = TIME + 2 + self.column(i);
             line.extend(std::iter::repeat_n(' ', at.saturating_sub(line.chars().count())));
-            line.push_str(&shortened(name, self.gap - 2));
+            line.push_str(&squeezed(name, self.gap - 2));
         }
         line
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use super::drawing::{Entry, Legend, open};
 use super::style::{colour, text_width};
 use crate::human;
-use crate::markup::{At, Escaped, shortened};
+use crate::markup::{At, Escaped, squeezed};
 
 /// Bars that lie, one for each thing, divided into the same parts.
 #[derive(Clone, PartialEq, Debug)]
@@ -57,7 +57,7 @@ impl Bars {
 
     /// The name, the parts from left to right with their counts where they fit, the sum at the end.
     fn draw_bar(&self, svg: &mut String, bar: &Bar, top: f64, scale: f64) {
-        let name = shortened(&bar.name, 90);
+        let name = squeezed(&bar.name, 90);
         let _ = writeln!(svg, "<text x=\"{}\" y=\"{}\">{}</text>", At(LEFT), At(top + 14.0), Escaped(&name));
         let (mut x, y) = (LEFT, top + 20.0);
         for (i, &count) in bar.counts.iter().enumerate().filter(|(_, count)| **count > 0) {

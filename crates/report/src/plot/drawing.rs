@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::style::text_width;
-use crate::markup::{At, Escaped, shortened};
+use crate::markup::{At, Escaped, squeezed};
 
 /// A name, and the sample that stands before it, drawn around the origin and 26 wide.
 pub(crate) struct Entry {
@@ -29,7 +29,7 @@ impl Legend {
         let (mut x, mut y) = (0.0, 0.0);
         let mut placed = Vec::new();
         for entry in entries {
-            let name = shortened(&entry.name, NAME_CHARS_MAX);
+            let name = squeezed(&entry.name, NAME_CHARS_MAX);
             let needed = SAMPLE_WIDTH + 8.0 + text_width(&name, 13.0);
             if x > 0.0 && x + needed > width {
                 (x, y) = (0.0, y + LINE);
