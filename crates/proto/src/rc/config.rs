@@ -42,7 +42,7 @@ impl std::error::Error for BadConfig {}
 impl Config {
     /// More outstanding sequence numbers could not be told from earlier ones (IBA 9.7.2).
     pub const WINDOW_MAX: u32 = (1 << 23) - 1;
-    /// The largest message (IBA 9.7.2): with the smallest MTU it spans half of the sequence space.
+    /// The largest message: with the smallest MTU it spans half of the sequence space.
     pub const MESSAGE_LEN_MAX: u32 = 1 << 31;
     /// The value of `rnr_retry` that never gives up.
     pub const RNR_RETRY_FOR_EVER: u8 = 7;

@@ -14,7 +14,7 @@ pub(super) struct Inbound {
     pub(super) expected: u64,
     /// The first packet of the message that `expected` belongs to.
     message_first: u64,
-    /// A NAK for `expected` is out; there is no second one (IBA 9.7.5.1.1).
+    /// A NAK for `expected` is out; there is no second one (IBA 9.7.5).
     pub(super) nak_sent: bool,
     /// The operation that is under way, between FIRST and LAST.
     open: Option<Op>,
@@ -91,7 +91,7 @@ pub struct Place {
 }
 
 impl Inbound {
-    /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4.1).
+    /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4).
     #[inline]
     pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), Nak> {
         let in_sequence = if shape.first { self.open.is_none() } else { self.open == Some(shape.op) };
@@ -170,7 +170,7 @@ fn check_reth(shape: Shape, packet: &Packet, reth: Reth) -> Result<(), Nak> {
     if !right || reth.len > Config::MESSAGE_LEN_MAX {
         return Err(Nak::InvalidRequest);
     }
-    // An empty access touches no memory, so its address is never looked at (IBA 9.7.4.1.5).
+    // An empty access touches no memory, so its address is never looked at (IBA 9.7.4).
     let ends = reth.addr.checked_add(reth.len as u64);
     if reth.len > 0 && ends.is_none() { Err(Nak::RemoteAccess) } else { Ok(()) }
 }

@@ -27,6 +27,7 @@
 //! ```
 
 mod config;
+mod counters;
 mod flight;
 mod inbound;
 mod packet;
@@ -41,11 +42,12 @@ mod work;
 use wiremend_units::{Psn, QpNum, Time};
 
 pub use config::{BadConfig, Config};
+pub use counters::{RequesterCounters, ResponderCounters};
 pub use inbound::Place;
 pub use packet::{Aeth, Packet, Reth};
 pub use recovery::{Recovery, UnknownRecovery};
-pub use requester::{Arrival, Expiry, Requester, RequesterCounters, Transmit};
-pub use responder::{Message, Outcome, Responder, ResponderCounters};
+pub use requester::{Arrival, Expiry, Requester, Transmit};
+pub use responder::{Message, Outcome, Responder};
 pub use syndrome::{Nak, Syndrome, rnr_wait};
 pub use work::{Completion, Op, Status, Work};
 

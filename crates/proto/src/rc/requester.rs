@@ -1,9 +1,10 @@
-//! The requester: turns work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9.2).
+//! The requester: turns work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
 
 use super::config::Config;
+use super::counters::RequesterCounters;
 use super::flight::Flight;
 use super::inbound::Shape;
 use super::packet::{Packet, Reth};
@@ -44,27 +45,6 @@ enum State {
     NotReady,
     /// In error. The oldest work ends with this status, all others are flushed.
     Failed(Status),
-}
-
-/// What a requester has done and seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct RequesterCounters {
-    /// Packets sent, first and further copies.
-    pub packets: u64,
-    /// Packets that had been sent before.
-    pub retransmitted_packets: u64,
-    /// Payload bytes in them.
-    pub retransmitted_bytes: u64,
-    /// Expiries of the retransmission timer.
-    pub timeouts: u32,
-    /// NAKs for a missing packet that were acted on.
-    pub naks: u32,
-    /// "Receiver not ready" answers that were acted on.
-    pub rnr_naks: u32,
-    /// Losses of READ responses concluded from what came instead of them.
-    pub implied_naks: u32,
-    /// Answers that were late, doubled, malformed or not meant for this end.
-    pub ignored: u32,
 }
 
 /// A packet to send now.
@@ -193,7 +173,7 @@ impl Requester {
         Some(Transmit { packet, work: item.id, offset, copy })
     }
 
-    /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3.2).
+    /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3).
     fn read_request(&mut self, item: &Item, psn: Psn, offset: u32) -> Packet {
         self.flight.advance((item.end() - self.flight.next) as u32);
         self.reads += 1;
@@ -294,7 +274,7 @@ impl Requester {
         self.deadline = now.saturating_add(rnr_wait(timer));
     }
 
-    /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5.2.4).
+    /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5).
     #[cold]
     fn on_implied_nak(&mut self, config: &Config) {
         if !self.rerequested {
@@ -359,7 +339,7 @@ impl Requester {
             return None;
         };
         let next = self.flight.una.max(read.first);
-        let offset = item_offset_or_end(&read, seq, config.mtu);
+        let offset = response_offset(&read, seq, config.mtu);
         if seq == next && offset.map(|offset| read.payload_at(offset, config.mtu)) != Some(payload_len) {
             self.counters.ignored += 1;
             return None;
@@ -498,7 +478,7 @@ impl Requester {
 }
 
 /// Where a response's payload lies, if the response is one of this READ.
-fn item_offset_or_end(read: &Item, seq: u64, mtu: u16) -> Option<u32> {
+fn response_offset(read: &Item, seq: u64, mtu: u16) -> Option<u32> {
     (seq < read.end()).then(|| read.offset(seq, mtu))
 }
 

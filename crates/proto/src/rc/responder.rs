@@ -6,6 +6,7 @@ use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;
 
 use super::config::Config;
+use super::counters::ResponderCounters;
 use super::inbound::{Inbound, Place, Shape};
 use super::packet::{Aeth, Packet};
 use super::reads::{Output, Reads};
@@ -39,29 +40,6 @@ pub(super) struct Reply {
     psn: Psn,
     msn: u32,
     syndrome: Syndrome,
-}
-
-/// What a responder has done and seen.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct ResponderCounters {
-    /// Requests taken in order.
-    pub accepted: u64,
-    /// Acknowledgements sent.
-    pub acks: u64,
-    /// READ responses sent.
-    pub responses: u64,
-    /// Requests that had been executed before.
-    pub duplicates: u64,
-    /// Requests that came before the expected one.
-    pub ahead: u64,
-    /// NAKs sent, fatal ones included.
-    pub naks: u32,
-    /// "Receiver not ready" answers sent.
-    pub rnr_naks: u32,
-    /// Acknowledgements never sent because a later answer said the same and more.
-    pub coalesced: u32,
-    /// Packets that make no sense here.
-    pub ignored: u32,
 }
 
 /// What became of a request.
@@ -217,7 +195,7 @@ impl Responder {
         }
     }
 
-    /// A READ is executed again; anything else is answered with how far things are (IBA 9.7.5.1.2).
+    /// A READ is executed again; anything else is answered with how far things are (IBA 9.7.5).
     fn on_duplicate(&mut self, config: &Config, packet: &Packet, distance: i32) -> Outcome {
         let Some(seq) = self.inbound.expected.checked_add_signed(distance as i64) else {
             return self.ignore();

@@ -1,4 +1,4 @@
-//! What an acknowledgement says: the syndrome byte of an AETH (IBA 9.7.5.1, tables 43 to 46).
+//! What an acknowledgement says: the syndrome byte of an AETH (IBA 9.7.5).
 
 use wiremend_units::Span;
 
@@ -75,7 +75,7 @@ impl Syndrome {
     }
 }
 
-/// Hundredths of a millisecond for each timer code (IBA table 46). Code 0 is the longest.
+/// Hundredths of a millisecond for each timer code. Code 0 is the longest.
 const RNR_10US: [u64; 32] = [
     65_536, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1_024, 1_536, 2_048,
     3_072, 4_096, 6_144, 8_192, 12_288, 16_384, 24_576, 32_768, 49_152,

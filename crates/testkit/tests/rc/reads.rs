@@ -1,10 +1,20 @@
 //! READs: implied answers, partial restart, and the bound on how many are in flight.
 
-use wiremend_proto::rc::{Config, Op, Recovery};
+use wiremend_proto::rc::{Config, Op, Outcome, Packet, Recovery, Responder, Reth};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
-use wiremend_units::Psn;
+use wiremend_units::{Psn, QpNum, Time};
+use wiremend_wire::Opcode;
 
 use crate::config;
+
+/// A READ request as a responder sees it.
+fn request(psn: u32, addr: u64, rkey: u32, len: u32) -> Packet {
+    Packet::new(Opcode::ReadRequest, QpNum::new(2), Psn::new(psn)).with_reth(Reth { addr, rkey, len })
+}
+
+fn drain(responder: &mut Responder, config: &Config) -> Vec<u32> {
+    std::iter::from_fn(|| responder.poll_transmit(config).map(|packet| packet.psn.get())).collect()
+}
 
 fn finish(pair: &mut Pair) {
     assert_eq!(pair.run_until_idle(), Ending::Idle);
@@ -111,6 +121,35 @@ fn a_response_lost_after_a_timeout_is_asked_for_at_once() {
     finish(&mut pair);
     assert_eq!((pair.causes().len(), pair.requester(Side::A).implied_naks), (1, 2));
     assert_eq!(pair.requester(Side::A).packets, 4);
+}
+
+/// Memory that the READ did not name is not given away because an old number is on the request.
+#[test]
+fn only_the_rest_of_a_recent_read_is_executed_again() {
+    let config = Config { reads_max: 2, ..config() };
+    let mut responder = Responder::new(QpNum::new(1), Psn::new(0));
+    let mut ask = |request| responder.on_packet(&config, Time::ZERO, &request);
+    assert!(matches!(ask(request(0, 4096, 7, 1000)), Outcome::Accepted { .. }));
+    assert_eq!(ask(request(1, 4096, 7, 744)), Outcome::Ignored, "address of another part");
+    assert_eq!(ask(request(1, 4352, 8, 744)), Outcome::Ignored, "another key");
+    assert_eq!(ask(request(1, 4352, 7, 745)), Outcome::Ignored, "more than there was");
+    assert_eq!(ask(request(1, 4352, 7, 744)), Outcome::Duplicate);
+    assert_eq!(drain(&mut responder, &config), [1, 2, 3]);
+}
+
+/// A READ that is executed again is forgotten while its responses wait, because newer ones came.
+#[test]
+fn a_forgotten_read_is_not_answered_further() {
+    let config = Config { reads_max: 2, ..config() };
+    let mut responder = Responder::new(QpNum::new(1), Psn::new(0));
+    for psn in [0, 2] {
+        responder.on_packet(&config, Time::ZERO, &request(psn, 0, 0, 512));
+    }
+    assert_eq!(drain(&mut responder, &config), [0, 1, 2, 3]);
+    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), Outcome::Duplicate);
+    responder.on_packet(&config, Time::ZERO, &request(4, 0, 0, 512));
+    assert_eq!(drain(&mut responder, &config), [4, 5]);
+    assert_eq!(responder.on_packet(&config, Time::ZERO, &request(0, 0, 0, 512)), Outcome::Ignored);
 }
 
 #[test]

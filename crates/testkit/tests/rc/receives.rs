@@ -1,4 +1,4 @@
-//! Receivers that are not ready (IBA 9.7.5.2.8).
+//! Receivers that are not ready (IBA 9.7.5).
 
 use wiremend_proto::rc::{Config, Op, Recovery, Status, rnr_wait};
 use wiremend_testkit::{Direction, Ending, Pair, Side};

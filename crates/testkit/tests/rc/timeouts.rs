@@ -147,6 +147,17 @@ fn the_timer_runs_from_the_last_progress() {
 }
 
 #[test]
+fn no_timer_runs_when_nothing_is_outstanding() {
+    let mut pair = Pair::new(config());
+    assert_eq!(pair.qp(Side::A).requester.next_timeout(), None);
+    pair.write(Side::A, 1000);
+    assert_eq!(pair.qp(Side::A).requester.next_timeout(), Some(pair.now() + TIMEOUT));
+    pair.run_for(Span::from_us(5));
+    assert_eq!(pair.completions(Side::A).len(), 1);
+    assert_eq!(pair.qp(Side::A).requester.next_timeout(), None);
+}
+
+#[test]
 fn each_cause_is_one_timeout_with_go_back_0_as_well() {
     let restarting = || Pair::new(Config { recovery: Recovery::GoBackZero, ..config() });
     let forward = |nth| restarting().drop_nth(Direction::Forward, nth);
@@ -187,9 +198,12 @@ fn a_nak_counts_only_for_the_packet_that_it_asked_for() {
 /// An acknowledgement of what the responder had all the time does not shorten a restart.
 #[test]
 fn go_back_0_repeats_the_whole_message_after_a_timeout() {
-    for (recovery, repeated) in [(Recovery::GoBackN, 1), (Recovery::GoBackZero, 4)] {
+    for (recovery, repeated) in [(Recovery::GoBackN, 1), (Recovery::GoBackZero, 12)] {
         let near = Pair::new(Config { recovery, ..config() }).delay(Span::from_ns(10));
-        let pair = run(near.drop_nth(Direction::Forward, 4));
+        let mut pair = near.drop_nth(Direction::Forward, 12);
+        pair.write(Side::A, 256 * 12);
+        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        pair.assert_delivered();
         assert_eq!(pair.causes(), [Cause::TailPacket]);
         assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery}");
     }

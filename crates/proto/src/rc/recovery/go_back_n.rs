@@ -1,4 +1,4 @@
-//! Go-back-N, the recovery of the specification (IBA 9.7.5.1.1, 9.9.2): the responder keeps its place and asks once
+//! Go-back-N, the recovery of the specification (IBA 9.7.5, 9.9): the responder keeps its place and asks once
 //! for what is missing; the requester sends everything again from there.
 
 use super::Ahead;

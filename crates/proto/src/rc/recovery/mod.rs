@@ -3,7 +3,7 @@
 //! What a requester sends again and what a responder does with a packet that comes too early belong together: a
 //! requester that restarts a message is useless with a responder that keeps its place in the middle of it, and a
 //! responder that takes packets out of order needs a requester that can fill holes. One file per policy therefore
-//! holds the reactions of both ends, as the functions that [`reaction!`] lists:
+//! holds the reactions of both ends, as three functions between which one `match` chooses:
 //!
 //! | reaction | end | question |
 //! |---|---|---|
