@@ -1,0 +1,189 @@
+//! `cargo xtask bench`: how fast the simulator is, what memory it takes, what a second thread brings.
+//!
+//! Each run is a process of its own. Counts and digests must be the same for each repetition and number of threads;
+//! of times the least is taken, of memory the most.
+
+mod plan;
+mod sample;
+mod usage;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, ensure};
+use serde_json::{Value, json};
+
+use crate::Trouble;
+use crate::shell::{self, call, command};
+pub(crate) use plan::Plan;
+use sample::Sample;
+pub(crate) use usage::measure;
+
+/// The same scenario on one thread and on two.
+struct Pair {
+    one: Sample,
+    two: Sample,
+}
+
+/// Runs the plan, prints the table, writes the JSON.
+pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
+    if plan.instructions && !shell::succeeds(&mut command("valgrind --version")) {
+        return Err(Trouble::Lacking(
+            "valgrind counts instructions; get it by `apt-get install valgrind`".into(),
+        ));
+    }
+    let program = shell::build("release")?;
+    let mut pairs = Vec::new();
+    println!("{HEADINGS}");
+    for scenario in &plan.scenarios {
+        let one = sample(&program, scenario, 1, plan.repeat)?;
+        println!("{}", row(&one, None));
+        let two = sample(&program, scenario, 2, plan.repeat)?;
+        println!("{}", row(&two, Some(&one)));
+        pairs.push(Pair { one, two });
+    }
+    let instructions_per_hop = plan.instructions.then(|| count_instructions(&program)).transpose()?;
+    if let Some(count) = instructions_per_hop {
+        println!("{count:.1} instructions per packet-hop ({SHORT_RUN})");
+    }
+    if let Some(file) = &plan.json {
+        let text = format!("{:#}\n", report(&pairs, plan.repeat, instructions_per_hop));
+        fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    }
+    let differing: Vec<_> =
+        pairs.iter().filter(|pair| !pair.agrees()).map(|pair| &*pair.one.scenario).collect();
+    if !differing.is_empty() {
+        return Err(Trouble::No(anyhow!(
+            "other results with another number of threads: {}",
+            differing.join(", ")
+        )));
+    }
+    Ok(())
+}
+
+impl Pair {
+    fn speed_up(&self) -> f64 {
+        self.one.usage.wall_s / self.two.usage.wall_s
+    }
+
+    fn agrees(&self) -> bool {
+        self.one.digest == self.two.digest
+    }
+}
+
+fn sample(program: &Path, scenario: &str, threads: u32, repeat: u32) -> Result<Sample> {
+    let run = call(program, &format!("run {scenario} --threads {threads} --json"));
+    let mut best: Option<Sample> = None;
+    for _ in 0..repeat {
+        let (stdout, usage) = usage::of(&run)?;
+        let summary = serde_json::from_str(&stdout).with_context(|| format!("summary of {scenario}"))?;
+        let sample = Sample::new(scenario, threads, &summary, usage)?;
+        best = Some(match best {
+            Some(best) => best.repeated(&sample)?,
+            None => sample,
+        });
+    }
+    best.context("nothing was run")
+}
+
+const HEADINGS: &str = "\
+scenario          threads  packet-hops    CPU s   wall s  Mhops/CPU s  events/hop  peak MB  speed-up  digest";
+
+/// A line of the table; for a second thread, with what it brought over the first.
+fn row(sample: &Sample, one: Option<&Sample>) -> String {
+    let Sample { scenario, threads, packet_hops, usage, .. } = sample;
+    let (mega_hops, per_hop) = (sample.hops_per_cpu_s() / 1e6, sample.events_per_hop());
+    let peak_mb = usage.peak_bytes as f64 / 1e6;
+    let mut row = format!(
+        "{scenario:<17} {threads:>7} {packet_hops:>12} {:>8.2} {:>8.2} {mega_hops:>12.2} {per_hop:>11.3} {peak_mb:>8.1}",
+        usage.cpu_s, usage.wall_s,
+    );
+    if let Some(one) = one {
+        let verdict = if one.digest == sample.digest { "same" } else { "DIFFERS" };
+        let speed_up = one.usage.wall_s / usage.wall_s;
+        write!(row, " {speed_up:>8.2}x  {verdict}").expect("text grows");
+    }
+    row
+}
+
+fn report(pairs: &[Pair], repeat: u32, instructions_per_hop: Option<f64>) -> Value {
+    let scenarios = pairs.iter().map(|pair| {
+        json!({
+            "scenario": pair.one.scenario,
+            "runs": [pair.one.to_json(), pair.two.to_json()],
+            "speed_up": pair.speed_up(),
+            "same_digest": pair.agrees(),
+        })
+    });
+    let commit = shell::output(&mut command("git rev-parse HEAD")).unwrap_or_default();
+    json!({
+        "schema": 1,
+        "commit": commit.trim(),
+        "cores": std::thread::available_parallelism().map_or(0, usize::from),
+        "repeat": repeat,
+        "instructions_per_hop": instructions_per_hop,
+        "scenarios": scenarios.collect::<Vec<_>>(),
+    })
+}
+
+/// Short, since valgrind is some fifty times slower than the machine.
+const SHORT_RUN: &str = "run bench/perm-k4 --set workload.0.bytes=512000B --threads 1 --json";
+
+/// Instructions per packet-hop: unlike time, the same on a busy machine, so that a regression of one percent shows.
+fn count_instructions(program: &Path) -> Result<f64> {
+    let log = shell::target_dir()?.join("instructions.log");
+    let mut valgrind = command("valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null");
+    valgrind.arg(format!("--log-file={}", log.display())).arg(program).args(SHORT_RUN.split_whitespace());
+    let summary = shell::json(&mut valgrind)?;
+    let hops = summary["variants"][0]["packet_hops"].as_u64().context("a summary without packet_hops")?;
+    let log = fs::read_to_string(&log).with_context(|| format!("cannot read `{}`", log.display()))?;
+    let instructions = instructions_in(&log).context("valgrind did not count")?;
+    ensure!(hops > 0, "no packet moved");
+    Ok(instructions as f64 / hops as f64)
+}
+
+/// The count in a line like `==123== I refs:  1,234,567`.
+fn instructions_in(log: &str) -> Option<u64> {
+    let line = log.lines().find(|line| line.contains("I ") && line.contains("refs:"))?;
+    line.rsplit(':').next()?.trim().replace(',', "").parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_count_of_valgrind_is_read() {
+        let log =
+            "==12== Cachegrind, a profiler\n==12== Command: x\n==12== \n==12== I   refs:      1,234,567\n";
+        assert_eq!(instructions_in(log), Some(1_234_567));
+        assert_eq!(instructions_in("==12== killed\n"), None);
+    }
+
+    #[test]
+    fn the_table_lines_up_and_the_report_says_what_differs() {
+        let usage = usage::Usage { cpu_s: 2.0, wall_s: 2.0, peak_bytes: 50_000_000 };
+        let one = Sample {
+            scenario: "bench/perm-k16".to_owned(),
+            threads: 1,
+            packet_hops: 20_000_000,
+            events: 30_000_000,
+            digest: "ab".to_owned(),
+            usage,
+        };
+        let usage = usage::Usage { cpu_s: 2.5, wall_s: 1.25, ..usage };
+        let two = Sample { threads: 2, usage, digest: "cd".to_owned(), ..one.clone() };
+        assert_eq!(
+            row(&one, None),
+            "bench/perm-k16          1     20000000     2.00     2.00        10.00       1.500     50.0"
+        );
+        let second = row(&two, Some(&one));
+        assert!(second.ends_with("    50.0     1.60x  DIFFERS"), "{second}");
+        assert_eq!(HEADINGS.find("  speed-up"), second.find("     1.60x"), "{second}");
+
+        let report = report(&[Pair { one, two }], 3, None);
+        assert_eq!(report["scenarios"][0]["same_digest"], false);
+        assert_eq!(report["scenarios"][0]["runs"][1]["hops_per_cpu_s"], 8e6);
+    }
+}

@@ -1,0 +1,89 @@
+//! What to measure, as asked on the command line.
+
+use std::path::PathBuf;
+
+const SCENARIOS: &[&str] = &["perm-k4", "perm-k8", "perm-k16", "incast-k8", "ws50-k4", "ws50-k8", "ws50-k16"];
+const QUICK: &[&str] = &["perm-k4", "incast-k8", "ws50-k4"];
+
+/// What to measure, how often, and where to write it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Plan {
+    pub(super) scenarios: Vec<String>,
+    pub(super) repeat: u32,
+    pub(super) instructions: bool,
+    pub(super) json: Option<PathBuf>,
+}
+
+impl Plan {
+    /// Reads the arguments after `bench`; an error says what is wrong.
+    pub(crate) fn from_args(args: &[String]) -> Result<Self, String> {
+        let mut plan = Self { scenarios: Vec::new(), repeat: 0, instructions: false, json: None };
+        let mut quick = false;
+        let mut args = args.iter().map(String::as_str);
+        while let Some(arg) = args.next() {
+            match arg {
+                "--quick" => quick = true,
+                "--instructions" => plan.instructions = true,
+                "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),
+                "--repeat" => {
+                    let times = args.next().and_then(|times| times.parse().ok()).filter(|times| *times > 0);
+                    plan.repeat = times.ok_or("--repeat needs a number from 1")?;
+                }
+                _ if arg.starts_with('-') => return Err(format!("`bench` has no option `{arg}`")),
+                _ => plan.scenarios.push(named(arg)?),
+            }
+        }
+        if plan.scenarios.is_empty() {
+            let names = if quick { QUICK } else { SCENARIOS };
+            plan.scenarios = names.iter().map(|name| format!("bench/{name}")).collect();
+        }
+        if plan.repeat == 0 {
+            plan.repeat = if quick { 1 } else { 3 };
+        }
+        Ok(plan)
+    }
+}
+
+/// The scenario of a name, which may be written with or without its folder.
+fn named(name: &str) -> Result<String, String> {
+    let short = name.strip_prefix("bench/").unwrap_or(name);
+    if !SCENARIOS.contains(&short) {
+        return Err(format!("no benchmark `{name}`; there are {}", SCENARIOS.join(", ")));
+    }
+    Ok(format!("bench/{short}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_is_measured_three_times_unless_asked_otherwise() {
+        let plan = plan("").unwrap();
+        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (7, 3, false, None));
+    }
+
+    #[test]
+    fn options_and_names_are_taken() {
+        let plan = plan("--repeat 5 perm-k8 --json out.json bench/ws50-k4 --instructions").unwrap();
+        assert_eq!(plan.scenarios, ["bench/perm-k8", "bench/ws50-k4"]);
+        assert_eq!((plan.repeat, plan.instructions, plan.json), (5, true, Some("out.json".into())));
+    }
+
+    #[test]
+    fn quick_is_once_and_only_small_networks() {
+        let plan = plan("--quick").unwrap();
+        assert_eq!((plan.repeat, plan.scenarios.join(" ").contains("k16")), (1, false));
+    }
+
+    #[test]
+    fn wrong_arguments_are_refused() {
+        for args in ["--json", "--repeat", "--repeat 0", "--repeat x", "--fast", "perm-k5"] {
+            assert!(plan(args).is_err(), "{args}");
+        }
+    }
+
+    fn plan(args: &str) -> Result<Plan, String> {
+        Plan::from_args(&args.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+    }
+}

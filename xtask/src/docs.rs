@@ -1,0 +1,39 @@
+//! `cargo xtask docs`: the documents that are made from the code.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::shell::{self, call, command};
+
+/// Shells that completions are made for.
+pub(crate) const SHELLS: &[&str] = &["bash", "zsh", "fish"];
+
+/// Rewrites the reference of scenario files, and writes man pages and completions to `target/docs`.
+pub(crate) fn run() -> Result<()> {
+    // The test that keeps the page from going stale also writes it.
+    let mut bless = command("cargo test --quiet --package wiremend-scenario --test library");
+    shell::output(bless.env("BLESS", "1"))?;
+    println!("docs/scenarios.md");
+    let directory = shell::target_dir()?.join("docs");
+    write_pages(&shell::build("dev")?, &directory)?;
+    println!("{}", directory.display());
+    Ok(())
+}
+
+/// Has the program write its man pages to `man1/` and its completions to `completions/`.
+pub(crate) fn write_pages(program: &Path, directory: &Path) -> Result<()> {
+    let man = directory.join("man1");
+    fs::create_dir_all(&man).with_context(|| format!("cannot create `{}`", man.display()))?;
+    shell::run(call(program, "man").arg(&man))?;
+    ensure!(man.join("wiremend.1").is_file(), "the program wrote no wiremend.1 to `{}`", man.display());
+    let completions = directory.join("completions");
+    fs::create_dir_all(&completions).with_context(|| format!("cannot create `{}`", completions.display()))?;
+    for shell in SHELLS {
+        let text = shell::output(&mut call(program, &format!("completions {shell}")))?;
+        ensure!(text.contains("wiremend"), "completions for {shell} do not name the program");
+        fs::write(completions.join(format!("wiremend.{shell}")), text)?;
+    }
+    Ok(())
+}

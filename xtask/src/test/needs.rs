@@ -1,0 +1,128 @@
+//! What the checks need of the machine: looked for, and installed where asked.
+
+use std::fmt::Write;
+
+use anyhow::{Context, Result};
+
+use crate::Trouble;
+use crate::shell::{self, command};
+
+/// Something that must be there, why, and where it comes from.
+struct Need {
+    what: &'static str,
+    why: &'static str,
+    /// A command that succeeds if it is there.
+    probe: &'static str,
+    from: Source,
+}
+
+#[derive(Clone, Copy)]
+enum Source {
+    /// A package of Debian.
+    Debian(&'static str),
+    /// A component of the Rust toolchain.
+    Toolchain(&'static str),
+    /// A program on crates.io, built here, with the version known to work.
+    Crate(&'static str),
+}
+
+const NEEDS: &[Need] = &[
+    Need {
+        what: "git",
+        why: "lists the files to check",
+        probe: "git --version",
+        from: Source::Debian("git"),
+    },
+    Need {
+        what: "tshark",
+        why: "reads the captures that runs write",
+        probe: "tshark --version",
+        from: Source::Debian("tshark"),
+    },
+    Need {
+        what: "rustfmt",
+        why: "checks the format",
+        probe: "cargo fmt --version",
+        from: Source::Toolchain("rustfmt"),
+    },
+    Need { what: "clippy", why: "lints", probe: "cargo clippy --version", from: Source::Toolchain("clippy") },
+    Need {
+        what: "cargo-deny",
+        why: "checks licences and sources of dependencies",
+        probe: "cargo deny --version",
+        from: Source::Crate("cargo-deny@0.20.2"),
+    },
+];
+
+/// Installs packages of Debian without questions, and without letting their services start.
+const INSTALL_DEBIAN: &str = "sh xtask/install-debian.sh";
+
+/// Sees to it that everything is there: installs what is missing, or says what that is.
+pub(super) fn meet(install: bool) -> Result<(), Trouble> {
+    let missing = missing();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !install {
+        return Err(Trouble::Lacking(explain(&missing)));
+    }
+    let packages: Vec<_> = missing.iter().filter_map(|need| need.from.debian()).collect();
+    if !packages.is_empty() {
+        println!("== installing {}", packages.join(", "));
+        let sudo = if is_root()? { "" } else { "sudo " };
+        shell::run(&mut command(&format!("{sudo}{INSTALL_DEBIAN} {}", packages.join(" "))))?;
+    }
+    for need in &missing {
+        if !matches!(need.from, Source::Debian(_)) {
+            println!("== installing {}", need.what);
+            shell::run(&mut command(&need.from.install_line()))?;
+        }
+    }
+    let missing = self::missing();
+    if missing.is_empty() { Ok(()) } else { Err(Trouble::Lacking(explain(&missing))) }
+}
+
+fn missing() -> Vec<&'static Need> {
+    NEEDS.iter().filter(|need| !shell::succeeds(&mut command(need.probe))).collect()
+}
+
+fn explain(missing: &[&Need]) -> String {
+    let mut text = String::from("the tests need what is not here:\n");
+    for Need { what, why, from, .. } in missing {
+        writeln!(text, "  {what:<12} {why}; get it by `{}`", from.install_line()).expect("text grows");
+    }
+    text + "`cargo xtask test --install` installs all of it"
+}
+
+impl Source {
+    fn debian(self) -> Option<&'static str> {
+        if let Self::Debian(package) = self { Some(package) } else { None }
+    }
+
+    fn install_line(self) -> String {
+        match self {
+            Self::Debian(package) => format!("apt-get install {package}"),
+            Self::Toolchain(component) => format!("rustup component add {component}"),
+            Self::Crate(name) => format!("cargo install --locked {name}"),
+        }
+    }
+}
+
+fn is_root() -> Result<bool> {
+    Ok(shell::output(&mut command("id -u")).context("who we are")?.trim() == "0")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_told_with_the_way_to_get_it() {
+        let text = explain(&[&NEEDS[1], &NEEDS[4]]);
+        let [opening, tshark, deny, closing] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert_eq!(opening, "the tests need what is not here:");
+        assert!(tshark.contains("captures") && tshark.ends_with("`apt-get install tshark`"), "{tshark}");
+        assert!(deny.ends_with("`cargo install --locked cargo-deny@0.20.2`"), "{deny}");
+        assert!(closing.contains("--install"), "{closing}");
+    }
+}

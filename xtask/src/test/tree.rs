@@ -1,0 +1,84 @@
+//! Rules for what is committed: nothing that only one machine understands, nothing left undone, no endless files.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::shell::{self, command};
+
+/// Texts that may be in no file, and why. Split, since this file is committed too.
+const BANNED: &[(&str, &str)] = &[
+    (concat!("/wo", "rk/"), "a path of one machine"),
+    (concat!("../sha", "red"), "a path outside of the repository"),
+    (concat!("TO", "DO"), "do it, or leave it out"),
+    (concat!("FIX", "ME"), "mend it"),
+];
+
+/// Lines of a source file from which it is too long to be read as one thing, and to be accepted.
+const LINES_LONG: usize = 600;
+const LINES_MAX: usize = 800;
+
+/// Checks every file that is committed or about to be.
+pub(super) fn check() -> Result<()> {
+    let mut wrong = Vec::new();
+    let files = files()?;
+    for file in &files {
+        // What is not text (corpus of the fuzzer, captures) or was just deleted has nothing to say.
+        let Ok(text) = fs::read_to_string(shell::root().join(file)) else { continue };
+        wrong.extend(banned(file, &text));
+        if Path::new(file).extension() != Some("rs".as_ref()) {
+            continue;
+        }
+        match text.lines().count() {
+            0..=LINES_LONG => {}
+            long @ ..=LINES_MAX => println!("warning: {file} has {long} lines, which is much"),
+            long => wrong.push(format!("{file}: {long} lines, at most {LINES_MAX} are accepted")),
+        }
+    }
+    for line in &wrong {
+        println!("{line}");
+    }
+    ensure!(wrong.is_empty(), "{} places to mend", wrong.len());
+    println!("{} files", files.len());
+    Ok(())
+}
+
+/// Paths of all files that git has or would add.
+fn files() -> Result<Vec<String>> {
+    // A clone may belong to somebody else than who tests it; listing it is harmless.
+    let mut git =
+        command("git -c safe.directory=* ls-files -z --cached --others --exclude-standard --deduplicate");
+    let list = shell::output(&mut git).context("the list of files")?;
+    let files: Vec<_> = list.split_terminator('\0').map(str::to_owned).collect();
+    ensure!(!files.is_empty(), "git knows no files here");
+    Ok(files)
+}
+
+/// The lines of a file that hold what is banned.
+fn banned(file: &str, text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        for (what, why) in BANNED.iter().filter(|(what, _)| line.contains(what)) {
+            found.push(format!("{file}:{number}: `{what}`: {why}"));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_banned_is_found_with_its_line() {
+        let text = format!("fine\n// {}: later\n", BANNED[2].0);
+        assert_eq!(banned("a.rs", &text), [format!("a.rs:2: `{}`: {}", BANNED[2].0, BANNED[2].1)]);
+        assert!(banned("a.rs", "a network\nwork/flows\nto do\n").is_empty());
+    }
+
+    #[test]
+    fn this_file_is_among_those_checked() {
+        assert!(files().unwrap().iter().any(|path| path == file!()), "{}", file!());
+    }
+}
