@@ -74,7 +74,8 @@ pub enum App {
     /// iterations = 10000
     /// ```
     PingPong(PingPong),
-    /// Messages on one queue pair, one after the other, with some always under way.
+    /// Messages one after the other, with some always under way. Each is a flow: with `transport.qp = "per-pair"` all
+    /// of them share one queue pair, otherwise each has its own.
     ///
     /// ```toml
     /// [[workload]]
