@@ -35,6 +35,9 @@ pub(crate) fn run() -> Result<()> {
     if dist.exists() {
         fs::remove_dir_all(&dist).with_context(|| format!("cannot clear `{}`", dist.display()))?;
     }
+    for paper in PAPERS {
+        ensure!(shell::root().join(paper).is_file(), "there is no {paper} to pack");
+    }
     let pages = dist.join("pages");
     let binary = Binary::build()?;
     docs::write_pages(&binary.path, &pages)?;

@@ -63,9 +63,7 @@ pub(crate) fn run(install: bool) -> Result<(), Trouble> {
 }
 
 fn dependencies() -> Result<()> {
-    shell::run(&mut command(
-        "cargo deny --log-level error check --hide-inclusion-graph bans licenses sources",
-    ))
+    shell::run(&mut command("cargo deny check --hide-inclusion-graph bans licenses sources"))
 }
 
 /// The database of advisories comes over the network; a machine without it can still be checked for all else.
@@ -74,7 +72,7 @@ fn advisories() -> Result<()> {
         println!("skipped: the database of advisories is out of reach");
         return Ok(());
     }
-    shell::run(&mut command("cargo deny --log-level error check advisories"))
+    shell::run(&mut command("cargo deny check advisories"))
 }
 
 fn documents() -> Result<()> {
