@@ -3,17 +3,18 @@
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::rc;
 
-/// Judges by the oldest unacknowledged PSN `p` at the requester and by what its responder expects.
+/// Judges by what the responder expects and what the requester has sent.
+///
+/// If the responder has everything, only acknowledgements are missing. Else some packet is: nobody asked for it
+/// (nothing followed that could show the gap), or it was asked for and the NAK was lost, or the NAK came and what
+/// was sent again was lost again. The oldest unacknowledged packet alone does not tell, since with
+/// acknowledgements for only some packets it may well have arrived.
 ///
 /// The responder is asked as soon as word can reach it, a bare propagation delay after the timer fired. A
 /// packet that was still under way at the expiry, and arrived in between, counts as having arrived.
 pub(crate) fn name(expiry: &rc::Expiry, responder: &rc::Responder) -> TimeoutCause {
-    let ahead = responder.expected().distance(expiry.oldest);
-    if ahead > 0 {
+    if responder.expected().distance(expiry.end) >= 0 {
         TimeoutCause::TailAck
-    } else if ahead < 0 {
-        // Something older than the oldest unacknowledged packet is missing: go-back-0 has rolled back.
-        TimeoutCause::Other
     } else if expiry.nak_received {
         TimeoutCause::Twice
     } else if responder.nak_sent() {

@@ -38,7 +38,7 @@ impl Frame {
     /// What an impairment may look at.
     pub(crate) fn facts(&self) -> FrameFacts {
         let kind = match (self.kind, self.packet.opcode) {
-            (Kind::Raw, _) => FrameKind::Other,
+            (Kind::Raw | Kind::Corrupted, _) => FrameKind::Other,
             (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
             (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
             (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
@@ -58,6 +58,8 @@ pub enum Kind {
     Rc,
     /// Nobody: an open-loop load.
     Raw,
+    /// Nobody any more: a link has corrupted it, and its receiver will discard it.
+    Corrupted,
 }
 
 const _: () = assert!(size_of::<Frame>() <= 64);

@@ -17,20 +17,42 @@ pub(crate) fn alone(net: &Network, there: &[LaneId], back: &[LaneId], bytes: u32
     match net.transport.op {
         rc::Op::Read => {
             let shapes = [Opcode::ReadResponseFirst, Opcode::ReadResponseMiddle, Opcode::ReadResponseLast, Opcode::ReadResponseOnly];
-            one(net, there, Opcode::ReadRequest) + message(net, back, bytes, mtu, shapes)
+            one(net, there, Opcode::ReadRequest) + message(net, back, bytes, shapes).last
         }
-        _ => one_way(net, there, bytes) + one(net, back, Opcode::Acknowledge),
+        _ => acknowledged(net, back, bytes.div_ceil(mtu), &message(net, there, bytes, shapes_of(net.transport.op))),
     }
 }
 
 /// From post to the last byte at the other end, for SEND and WRITE.
 pub(crate) fn one_way(net: &Network, path: &[LaneId], bytes: u32) -> Span {
-    let mtu = u32::from(net.transport.config.mtu);
-    let shapes = match net.transport.op {
+    message(net, path, bytes, shapes_of(net.transport.op)).last
+}
+
+fn shapes_of(op: rc::Op) -> [Opcode; 4] {
+    match op {
         rc::Op::Send => [Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast, Opcode::SendOnly],
         rc::Op::Write | rc::Op::Read => [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly],
-    };
-    message(net, path, bytes, mtu, shapes)
+    }
+}
+
+/// When the last packet's acknowledgement is back. A short last packet follows its predecessor so closely that its
+/// acknowledgement may queue behind the predecessor's.
+fn acknowledged(net: &Network, back: &[LaneId], packets: u32, delivered: &Delivered) -> Span {
+    let mut pipe = Pipe::new(net, back);
+    let ack = len_with(Opcode::Acknowledge, 0);
+    if let Some(before) = delivered.before_last
+        && (packets - 1).is_multiple_of(net.transport.config.ack_every)
+    {
+        pipe.push_at(ack, before);
+    }
+    pipe.push_at(ack, delivered.last);
+    pipe.arrival()
+}
+
+/// When packets of a message are at the other end.
+struct Delivered {
+    before_last: Option<Span>,
+    last: Span,
 }
 
 fn one(net: &Network, path: &[LaneId], opcode: Opcode) -> Span {
@@ -39,17 +61,19 @@ fn one(net: &Network, path: &[LaneId], opcode: Opcode) -> Span {
     pipe.arrival()
 }
 
-fn message(net: &Network, path: &[LaneId], bytes: u32, mtu: u32, [first, middle, last, only]: [Opcode; 4]) -> Span {
+fn message(net: &Network, path: &[LaneId], bytes: u32, [first, middle, last, only]: [Opcode; 4]) -> Delivered {
+    let mtu = u32::from(net.transport.config.mtu);
     let mut pipe = Pipe::new(net, path);
     if bytes <= mtu {
         pipe.push(len_with(only, bytes as u16));
-        return pipe.arrival();
+        return Delivered { before_last: None, last: pipe.arrival() };
     }
     let packets = bytes.div_ceil(mtu);
     pipe.push(len_with(first, mtu as u16));
     pipe.push_many(len_with(middle, mtu as u16), packets - 2);
+    let before_last = Some(pipe.arrival());
     pipe.push(len_with(last, (bytes - (packets - 1) * mtu) as u16));
-    pipe.arrival()
+    Delivered { before_last, last: pipe.arrival() }
 }
 
 /// When the last packet has left each link of a path.
@@ -65,8 +89,13 @@ impl<'a> Pipe<'a> {
     }
 
     fn push(&mut self, len: u16) {
+        self.push_at(len, Span::ZERO);
+    }
+
+    /// A packet that is there from `start` on.
+    fn push_at(&mut self, len: u16, start: Span) {
         let bytes = Bytes::new(u64::from(len) + GAP_BYTES);
-        let mut here = Span::ZERO;
+        let mut here = start;
         for (lane, left) in self.path.iter().zip(&mut self.left) {
             let lane = self.net.lanes[lane.index()];
             *left = here.max(*left) + lane.rate.serialize(bytes);

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use wiremend_measure::{Metric, Outcome, SeriesRow};
-use wiremend_units::{HostId, LaneId, SwitchId, Time};
+use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
+use crate::frame::Kind;
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
@@ -75,14 +76,19 @@ impl Part {
         self.last_sample.resize(self.sampled.len(), LaneCounters::default());
         for (lane, last) in self.sampled.iter().zip(&mut self.last_sample) {
             let counters = self.wires.counters(*lane);
-            let rate = self.wires.ports[lane.index()].rate();
             let mut row = |metric, value| {
                 self.samples.push(SeriesRow { time_ps: now.as_ps(), entity: lane.0, metric, value });
             };
-            row(Metric::TxBytes, counters.tx_bytes - last.tx_bytes);
-            row(Metric::QueueBytes, rate.bytes_in(self.wires.backlog(now, *lane)).get());
-            row(Metric::CorruptedFrames, counters.corrupted - last.corrupted);
-            row(Metric::DroppedFrames, counters.dropped - last.dropped);
+            let owns = |node: NodeId| self.part_of_node[node.index()] == self.number;
+            // What a lane carries is counted where it ends; what waits, where it begins.
+            if owns(self.net.graph.lane_to(*lane)) {
+                row(Metric::TxBytes, counters.tx_bytes - last.tx_bytes);
+                row(Metric::CorruptedFrames, counters.corrupted - last.corrupted);
+            }
+            if owns(self.net.graph.lane_from(*lane)) {
+                row(Metric::QueueBytes, self.wires.backlog(now, *lane).get());
+                row(Metric::DroppedFrames, counters.dropped - last.dropped);
+            }
             *last = counters;
         }
     }
@@ -95,6 +101,10 @@ impl Part {
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
         let (node, ingress) = self.wires.end(lane);
         let frame = self.wires.take_arrived(lane);
+        if self.wires.frame_mut(frame).kind == Kind::Corrupted {
+            self.wires.discard(lane, frame);
+            return;
+        }
         match node.0.checked_sub(self.hosts.len() as u32) {
             Some(switch) => self.forward(now, SwitchId(switch), frame, ingress),
             None => {

@@ -1,10 +1,14 @@
 //! The frames on one lane, in order, each with its time of arrival: a ring that grows by doubling.
+//!
+//! What a lane carries is counted here, when it arrives: a frame that a port has settled but not sent when the run
+//! ends has crossed nothing.
 
 use wiremend_units::{NodeId, Time};
 
 use crate::store::FrameId;
 
-/// The receiving end of a lane. Half a cache line.
+/// The receiving end of a lane. One cache line.
+#[repr(align(64))]
 pub(crate) struct Ring {
     entries: Box<[Entry]>,
     head: u32,
@@ -13,9 +17,12 @@ pub(crate) struct Ring {
     pub(crate) to: NodeId,
     /// Which of its ports that is.
     pub(crate) ingress: u16,
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) corrupted: u64,
 }
 
-const _: () = assert!(size_of::<Ring>() == 32);
+const _: () = assert!(size_of::<Ring>() == 64);
 
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
@@ -28,7 +35,7 @@ const ENTRIES_MIN: usize = 4;
 
 impl Ring {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        Self { entries: Box::new([]), head: 0, len: 0, to, ingress }
+        Self { entries: Box::new([]), head: 0, len: 0, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
     }
 
     #[inline]

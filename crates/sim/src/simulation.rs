@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wiremend_fabric::Graph;
 use wiremend_measure::{Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LaneId, LinkId, Time};
+use wiremend_units::{FlowId, LinkId, NodeId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
@@ -68,7 +68,7 @@ pub struct Results {
 /// What one direction of a link counts.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct LaneCounters {
-    /// Frames sent, corrupted ones included.
+    /// Frames that have crossed, corrupted ones included.
     pub tx_frames: u64,
     /// Bytes of these, MAC header to FCS.
     pub tx_bytes: u64,
@@ -108,8 +108,14 @@ impl Simulation {
             .hosts()
             .map(|host| self.parts[usize::from(part_of_node[host.index()])].hosts[host.index()].counters.clone())
             .collect();
-        let owner = |lane: LaneId| usize::from(part_of_node[graph.lane_from(lane).index()]);
-        let lanes: Vec<_> = graph.lanes().map(|lane| self.parts[owner(lane)].wires.counters(lane)).collect();
+        let of_node = |node: NodeId| &self.parts[usize::from(part_of_node[node.index()])].wires;
+        let lanes: Vec<_> = graph
+            .lanes()
+            .map(|lane| {
+                let dropped = of_node(graph.lane_from(lane)).counters(lane).dropped;
+                LaneCounters { dropped, ..of_node(graph.lane_to(lane)).counters(lane) }
+            })
+            .collect();
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.parts.iter().map(|part| part.events).sum();
         counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();

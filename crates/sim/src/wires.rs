@@ -5,10 +5,10 @@
 //! handed to it: one event a hop. A scheduled port ([`Egress`]) settles it when transmission starts.
 
 use wiremend_impair::{Fate, Impairments};
-use wiremend_units::{LaneId, NodeId, Rate, Span, Time};
+use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use crate::egress::{Egress, Taken, Waiting};
-use crate::frame::{Frame, GAP_BYTES};
+use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::notice::Notice;
 use crate::observe::Watch;
 use crate::queue::{Queue, Source};
@@ -21,6 +21,7 @@ pub(crate) struct Wires {
     pub(crate) queue: Queue,
     pub(crate) sources: Sources,
     pub(crate) ports: Vec<Port>,
+    rates: Vec<Rate>,
     rings: Vec<Ring>,
     frames: Store,
     impairments: Vec<Option<Box<Impairments>>>,
@@ -46,26 +47,23 @@ pub(crate) struct Outbox {
     pub(crate) notices: Vec<Notice>,
 }
 
-/// The sending end of a lane. One cache line.
+/// The sending end of a lane. Half a cache line.
 #[derive(Clone, Debug)]
-#[repr(align(64))]
+#[repr(align(32))]
 pub(crate) struct Port {
     /// When the last settled frame has left.
     pub(crate) busy_until: Time,
     delay: Span,
-    rate: Rate,
+    /// Frames for which there was no room.
+    dropped: u64,
     /// Picoseconds a byte takes, if that is a whole number; else 0.
     ps_per_byte: u32,
     flags: PortFlags,
     /// The part that the lane's other end belongs to.
     to_part: u16,
-    pub(crate) tx_frames: u64,
-    pub(crate) tx_bytes: u64,
-    pub(crate) corrupted: u64,
-    pub(crate) dropped: u64,
 }
 
-const _: () = assert!(size_of::<Port>() == 64);
+const _: () = assert!(size_of::<Port>() == 32);
 
 /// What sets a port apart from the plain, unlimited, clean first-in-first-out one inside a part.
 #[derive(Clone, Copy, Default, Debug)]
@@ -92,6 +90,7 @@ impl Wires {
             queue,
             sources,
             ports: Vec::with_capacity(lanes),
+            rates: Vec::with_capacity(lanes),
             rings: Vec::with_capacity(lanes),
             frames: Store::default(),
             impairments: (0..lanes).map(|_| None).collect(),
@@ -107,17 +106,14 @@ impl Wires {
         let bits_per_s = lane.rate.bits_per_s();
         let whole = PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
         self.rings.push(Ring::new(lane.to, lane.ingress));
+        self.rates.push(lane.rate);
         self.ports.push(Port {
             busy_until: Time::ZERO,
             delay: lane.delay,
-            rate: lane.rate,
+            dropped: 0,
             ps_per_byte: whole.unwrap_or(0),
             flags: PortFlags { bits: if to_part.is_some() { PortFlags::REMOTE } else { 0 } },
             to_part: to_part.unwrap_or(0),
-            tx_frames: 0,
-            tx_bytes: 0,
-            corrupted: 0,
-            dropped: 0,
         });
     }
 
@@ -159,6 +155,8 @@ impl Wires {
     pub(crate) fn take_arrived(&mut self, lane: LaneId) -> FrameId {
         let ring = &mut self.rings[lane.index()];
         let arrived = ring.pop().expect("an arrival has its frame");
+        ring.frames += 1;
+        ring.bytes += u64::from(self.frames.get(arrived.frame).len);
         if let Some(next) = ring.front() {
             self.queue.arm(Source(lane.0), next.at);
         }
@@ -199,10 +197,8 @@ impl Wires {
         let len = self.frames.get(frame).len;
         let port = &mut self.ports[lane.index()];
         let start = port.busy_until.max(now);
-        let done = start + port.serialize(len);
+        let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
-        port.tx_frames += 1;
-        port.tx_bytes += u64::from(len);
         let (at, flags) = (done + port.delay, port.flags);
         if flags.bits & !PortFlags::EGRESS == 0 {
             self.carry(lane, at, frame);
@@ -239,9 +235,9 @@ impl Wires {
             self.watch.on_transmit(start, lane, at, frame, fate);
         }
         if fate == Fate::Corrupt {
-            self.ports[lane.index()].corrupted += 1;
-            self.frames.remove(id);
-        } else if flags.has(PortFlags::REMOTE) {
+            self.frames.get_mut(id).kind = Kind::Corrupted;
+        }
+        if flags.has(PortFlags::REMOTE) {
             let part = self.ports[lane.index()].to_part;
             let frame = self.frames.remove(id);
             self.outbox[usize::from(part)].frames.push(InFlight { lane, at, frame });
@@ -255,7 +251,7 @@ impl Wires {
         let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let waiting = Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len) };
+        let waiting = Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
         match egress.offer(now, waiting, frame.class, port.busy_until) {
             Taken::Dropped => {
                 port.dropped += 1;
@@ -285,13 +281,16 @@ impl Wires {
     }
 
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
-        let port = &self.ports[lane.index()];
-        LaneCounters {
-            tx_frames: port.tx_frames,
-            tx_bytes: port.tx_bytes,
-            corrupted: port.corrupted,
-            dropped: port.dropped,
-        }
+        let dropped = self.ports[lane.index()].dropped;
+        let ring = &self.rings[lane.index()];
+        LaneCounters { tx_frames: ring.frames, tx_bytes: ring.bytes, corrupted: ring.corrupted, dropped }
+    }
+
+    /// A frame that a link has corrupted is seen by its receiver, and by no one else.
+    #[cold]
+    pub(crate) fn discard(&mut self, lane: LaneId, id: FrameId) {
+        self.rings[lane.index()].corrupted += 1;
+        self.frames.remove(id);
     }
 
     /// Frames under way in this part: on lanes, waiting in ports, or just leaving for another part.
@@ -300,27 +299,23 @@ impl Wires {
         (self.frames.len() + leaving) as u64
     }
 
-    /// Time until everything handed to this port has left, as if nothing more came.
-    pub(crate) fn backlog(&self, now: Time, lane: LaneId) -> Span {
+    /// Bytes that wait for a lane or are leaving over it.
+    pub(crate) fn backlog(&self, now: Time, lane: LaneId) -> Bytes {
         let queued = self.egresses[lane.index()].as_ref().map_or(Span::ZERO, |egress| egress.backlog());
-        self.ports[lane.index()].busy_until.since(now) + queued
+        self.rates[lane.index()].bytes_in(self.ports[lane.index()].busy_until.since(now) + queued)
     }
 }
 
 impl Port {
     /// Time that a frame occupies the wire, with preamble and gap.
     #[inline]
-    pub(crate) fn serialize(&self, len: u16) -> Span {
+    fn serialize(&self, len: u16, rates: &[Rate], lane: LaneId) -> Span {
         let bytes = u64::from(len) + GAP_BYTES;
         if self.ps_per_byte != 0 {
             Span::from_ps(bytes * u64::from(self.ps_per_byte))
         } else {
-            self.rate.serialize(wiremend_units::Bytes::new(bytes))
+            rates[lane.index()].serialize(Bytes::new(bytes))
         }
-    }
-
-    pub(crate) fn rate(&self) -> Rate {
-        self.rate
     }
 }
 

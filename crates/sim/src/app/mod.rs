@@ -65,6 +65,9 @@ pub(crate) struct Ended {
     pub(crate) bytes: u32,
     pub(crate) start: Time,
     pub(crate) end: Time,
+    /// What chose its path among equals. A round trip may take another way back than there; its yardstick is
+    /// some shortest path, which is the same where parallel paths are alike.
+    pub(crate) entropy: u16,
     /// The bytes crossed the network there and back.
     pub(crate) round_trip: bool,
     pub(crate) done: Done,

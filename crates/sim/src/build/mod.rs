@@ -83,9 +83,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let sample_every = scenario.series.as_ref().map(|series| series.every);
     if let Some(series) = &scenario.series {
         for link in links(&net.graph, &series.links.value).map_err(|what| BuildError::at(series.links.place, what))? {
-            for lane in [link.forward(), link.backward()] {
-                parts[owner(lane)].sampled.push(lane);
-            }
+            parts.iter_mut().for_each(|part| part.sampled.extend([link.forward(), link.backward()]));
         }
     }
     let limits = Limits {

@@ -209,7 +209,7 @@ impl Host {
             // What a READ asks for is delivered where it completes.
             done.delivered = Some(cx.now);
         }
-        let dst = connection.dst;
+        let (dst, entropy) = (connection.dst, connection.entropy);
         let finished = connection.posted.is_empty() && (!cx.net.transport.per_pair || connection.requester.is_error());
         if finished {
             self.close(cx, slot);
@@ -218,7 +218,7 @@ impl Host {
             cx.tally.open -= 1;
             cx.wires.watch.on_end(cx.now, self.id, flow, outcome);
             let (bytes, start) = (posted.bytes, posted.start);
-            let ended = Ended { flow, dst, bytes, start, end: cx.now, round_trip: false, done };
+            let ended = Ended { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
             cx.tally.rows.push(self.row(cx.net, &ended));
         }
         self.with_app(cx, usize::from(posted.app), |app, now, actions| app.on_completion(now, done, actions));
@@ -249,12 +249,12 @@ impl Host {
     pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
         for slot in 0..self.connections.len() {
             let connection = &mut self.connections[slot];
-            let (dst, after) = (connection.dst, connection.requester.counters().to_owned());
+            let (dst, entropy, after) = (connection.dst, connection.entropy, connection.requester.counters().to_owned());
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
                 let done = posted.done(&after, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);
-                let ended = Ended { flow, dst, bytes, start, end: cx.now, round_trip: false, done };
+                let ended = Ended { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
                 cx.tally.rows.push(self.row(cx.net, &ended));
             }
         }
@@ -266,7 +266,8 @@ impl Host {
     }
 
     pub(super) fn row(&self, net: &Network, ended: &Ended) -> FlowRow {
-        let ways = [(self.id, ended.dst), (ended.dst, self.id)].map(|(src, dst)| net.path(Way { src, dst, entropy: 0 }));
+        let entropy = ended.entropy;
+        let ways = [(self.id, ended.dst), (ended.dst, self.id)].map(|(src, dst)| net.path(Way { src, dst, entropy }));
         let bytes = ended.bytes;
         let ideal = if ended.round_trip {
             ideal::one_way(net, &ways[0], bytes) + ideal::one_way(net, &ways[1], bytes)

@@ -1,0 +1,47 @@
+//! Scenarios as text, run to the end.
+
+use std::io::{BufRead, Cursor, Result};
+
+use wiremend_measure::FlowRow;
+use wiremend_scenario::Scenario;
+use wiremend_sim::{Files, Observer, Options, Results, Simulation};
+
+/// The first variant of a scenario.
+pub(crate) fn scenario(text: &str) -> Scenario {
+    let file = wiremend_scenario::load("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    file.variants.into_iter().next().expect("a file has a variant").scenario
+}
+
+/// Runs with the given options and keeps the rows.
+pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>) {
+    let simulation = Simulation::build(&scenario(text), &NoFiles, options).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let mut rows = Rows::default();
+    let results = simulation.run(&mut rows).expect("rows are kept in memory");
+    (results, rows.0)
+}
+
+/// Runs plainly.
+pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
+    run_with(text, &Options::new(scenario(text).seed.get()))
+}
+
+#[derive(Default)]
+struct Rows(Vec<FlowRow>);
+
+impl Observer for Rows {
+    fn on_row(&mut self, row: &FlowRow) -> Result<()> {
+        self.0.push(*row);
+        Ok(())
+    }
+}
+
+struct NoFiles;
+
+impl Files for NoFiles {
+    fn open(&self, name: &str) -> std::result::Result<Box<dyn BufRead>, String> {
+        match name {
+            "two.csv" => Ok(Box::new(Cursor::new("src,dst,bytes,start_ns\n0,1,5000,0\n1,0,100,250\n"))),
+            _ => Err(format!("there is no `{name}`")),
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Random fabrics, workloads, impairments and recoveries: whatever the seed, nothing is lost without a reason,
+//! delivered twice or left hanging, and neither threads nor kinds of port change a digit.
+//!
+//! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario.
+
+mod common;
+
+use common::{run_with, scenario};
+use wiremend_measure::{FlowRow, Outcome};
+use wiremend_sim::{Ending, Options, Results};
+use wiremend_units::mix;
+
+#[test]
+fn invariants_hold_for_random_scenarios() {
+    for seed in seeds(0..150) {
+        let text = draw(seed);
+        if std::env::var("WIREMEND_SWARM").is_ok() {
+            println!("seed {seed}");
+        }
+        let outcome = std::panic::catch_unwind(|| check(&text, seed));
+        assert!(outcome.is_ok(), "seed {seed}:\n{text}");
+    }
+}
+
+fn check(text: &str, seed: u64) {
+    let plain = Options::new(seed);
+    let (results, rows) = run_with(text, &plain);
+    check_flows(text, &results, &rows);
+    check_frames(&results);
+    let digest = results.collector.digest();
+    for threads in [2, 3] {
+        let (other, other_rows) = run_with(text, &Options { threads, ..plain.clone() });
+        assert_eq!(other.collector.digest(), digest, "{threads} threads");
+        assert_eq!(other_rows, rows, "{threads} threads");
+        assert_eq!((other.end, other.counters), (results.end, results.counters), "{threads} threads");
+    }
+    let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled: true, ..plain });
+    assert_eq!(scheduled_rows, rows, "scheduled ports");
+    assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
+}
+
+fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
+    let numbers: std::collections::BTreeSet<_> = rows.iter().map(|row| row.flow).collect();
+    assert_eq!(numbers.len(), rows.len(), "a flow ends once");
+    if results.ending == Ending::Complete {
+        let ended = |outcome| matches!(outcome, Outcome::TimeLimit | Outcome::Stalled);
+        assert!(!rows.iter().any(|row| ended(row.outcome)), "a complete run leaves nothing open");
+        assert!(!rows.is_empty());
+    }
+    for row in rows {
+        let finished = row.outcome == Outcome::Finished;
+        assert!(!finished || row.delivered_ps.is_some(), "what completed was delivered: {row:?}");
+        // A ping-pong between unequal parallel links may be luckier than its yardstick.
+        let faster = row.fct().as_ps() < row.ideal_ps && !text.contains("ping-pong");
+        assert!(!finished || !faster, "nothing is faster than alone: {row:?}");
+        assert!(row.delivered_ps.is_none_or(|at| at <= row.end_ps), "delivery comes before completion: {row:?}");
+    }
+    // A READ is delivered where it was asked for; all else is counted once by its receiver.
+    if !text.contains("\"read\"") && !text.contains("ping-pong") {
+        let delivered = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+        let known: Vec<_> = rows.iter().filter(|row| row.delivered_ps.is_some()).collect();
+        let unknown = delivered(|host| host.delivered_messages) - known.len() as u64;
+        // A requester that has given up, or that the end of the run has cut off, may not hear of a delivery.
+        let silent = rows.iter().filter(|row| row.delivered_ps.is_none()).count() as u64;
+        assert!(unknown <= silent, "every message is delivered once");
+        if unknown == 0 {
+            assert_eq!(delivered(|host| host.delivered_bytes), known.iter().map(|row| row.bytes).sum::<u64>());
+        }
+    }
+}
+
+fn check_frames(results: &Results) {
+    let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+    let dropped = results.counters.dropped_frames;
+    let gone = results.counters.corrupted_frames + dropped.buffer + dropped.ttl + results.in_flight;
+    assert_eq!(hosts(|host| host.tx_frames), hosts(|host| host.rx_frames) + gone, "frames are conserved");
+}
+
+fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
+    let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
+    from.parse().expect("a number")..to.parse().expect("a number")
+}
+
+/// A scenario drawn from a seed.
+fn draw(seed: u64) -> String {
+    let mut dice = Dice(mix(seed ^ 0x5EED));
+    let topology = draw_topology(&mut dice);
+    let transport = draw_transport(&mut dice);
+    let workloads: String = (0..dice.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut dice)).collect();
+    let impairs: String = (0..dice.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut dice)).collect();
+    let text = format!(
+        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n\
+         [stop]\nafter = \"{}\"\n{workloads}{impairs}",
+        dice.pick(&["300us", "2ms", "5ms"])
+    );
+    scenario(&text);
+    text
+}
+
+fn draw_topology(dice: &mut Dice) -> String {
+    let shape = dice.pick(&[
+        "kind = \"pair\"",
+        "kind = \"chain\"\nswitches = 3\nhosts_per_end = 3",
+        "kind = \"fat-tree\"\nk = 4",
+        "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3",
+        "kind = \"graph\"\nhosts = [\"a\", \"b\", \"c\"]\nswitches = [\"x\", \"y\", \"z\"]\nlinks = [{ ends = [\"a\", \"x\"] }, \
+         { ends = [\"b\", \"y\"], delay = \"0ns\" }, { ends = [\"c\", \"z\"] }, { ends = [\"x\", \"y\"], rate = \"10Gbps\" }, \
+         { ends = [\"y\", \"z\"], delay = \"3us\" }, { ends = [\"z\", \"x\"] }, { ends = [\"z\", \"x\"], delay = \"250ns\" }]",
+    ]);
+    let delay = dice.pick(&["1us", "100ns", "0ns", "7us", "1ns"]);
+    let switch_delay = dice.pick(&["1us", "300ns", "2us"]);
+    let rate = dice.pick(&["100Gbps", "25Gbps", "33Gbps"]);
+    let buffer = dice.pick(&["unlimited", "unlimited", "20kB", "200kB"]);
+    let latency = dice.pick(&["0ns", "450ns"]);
+    format!(
+        "{shape}\ndelay = \"{delay}\"\nswitch_delay = \"{switch_delay}\"\nrate = \"{rate}\"\nbuffer = \"{buffer}\"\n\
+         switch_latency = \"{latency}\""
+    )
+}
+
+fn draw_transport(dice: &mut Dice) -> String {
+    let (window, ack_every) = dice.pick(&[
+        ("\"unlimited\"", 1),
+        ("\"unlimited\"", 4),
+        ("\"unlimited\"", 64),
+        ("1", 1),
+        ("17", 1),
+        ("17", 17),
+        ("300", 64),
+    ]);
+    format!(
+        "recovery = \"{}\"\noperation = \"{}\"\nmtu = {}\ntimeout = {}\nretry = {}\nwindow = {}\nack_every = {}\n\
+         ack_coalescing = {}\nqp = \"{}\"\nrate = \"{}\"\nfirst_psn = {}\nttl = {}",
+        dice.pick(&["go-back-n", "go-back-n", "go-back-0"]),
+        dice.pick(&["write", "send", "read"]),
+        dice.pick(&[1024, 256, 4096]),
+        dice.pick(&[4, 8, 10, 3]),
+        dice.pick(&[7, 2, 0]),
+        window,
+        ack_every,
+        dice.pick(&["true", "false"]),
+        dice.pick(&["per-flow", "per-pair"]),
+        dice.pick(&["line", "line", "9Gbps"]),
+        dice.pick(&[0, 0xFF_FFF0, 0x7F_FFFE]),
+        dice.pick(&[64, 64, 2]),
+    )
+}
+
+fn draw_workload(dice: &mut Dice) -> String {
+    let bytes = dice.pick(&["0B", "1B", "1024B", "5000B", "70kB", "500kB"]);
+    let start = dice.pick(&["0s", "1us", "33us"]);
+    let body = match dice.below(7) {
+        0 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"permutation\"\ncount = {}", dice.pick(&[1, 3])),
+        1 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"full-mesh\""),
+        2 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"incast\""),
+        3 => format!("kind = \"ping-pong\"\nbytes = \"{bytes}\"\niterations = {}", dice.pick(&[1, 40])),
+        4 => format!("kind = \"stream\"\nmessage = \"{}\"\ndepth = 3\ncount = 9", dice.pick(&["1B", "9000B", "100kB"])),
+        _ => format!(
+            "kind = \"poisson\"\nsizes = \"{}\"\nload = {}\nflows = {}\npattern = \"{}\"",
+            dice.pick(&["google-rpc", "20kB", "alibaba-storage"]),
+            dice.pick(&["0.1", "0.6"]),
+            dice.pick(&[20, 60]),
+            dice.pick(&["uniform", "point-to-point", "permutation", "incast"]),
+        ),
+    };
+    format!("[[workload]]\nstart = \"{start}\"\n{body}\n")
+}
+
+fn draw_impairment(dice: &mut Dice) -> String {
+    let links = dice.pick(&["all", "hosts", "switches"]);
+    let fault = dice.pick(&[
+        "kind = \"frames\"\nrate = \"1e-3\"",
+        "kind = \"frames\"\nrate = \"0.05\"",
+        "kind = \"bit-errors\"\nrate = \"1e-6\"",
+        "kind = \"bursts\"\nloss = \"0.01\"\nlength = 4.0",
+        "kind = \"every\"\nn = 37",
+        "kind = \"ip-id\"\nmask = 255\nvalue = 255",
+        "kind = \"script\"\nrules = [{ packet = \"nak\" }, { packet = \"ack\", nth = 3, count = 5 }]",
+        "kind = \"frames\"\nrate = \"0.6\"",
+    ]);
+    let direction = dice.pick(&["both", "forward", "backward"]);
+    let stop = dice.pick(&["", "stop = \"100us\"\n"]);
+    format!("[[impair]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\n{fault}\n{stop}")
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = mix(self.0);
+        self.0 % bound
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
