@@ -73,6 +73,7 @@ impl Opcode {
     ];
 
     /// Which extension headers follow the BTH.
+    #[inline]
     pub const fn layout(self) -> Layout {
         match self {
             Self::SendFirst
@@ -99,21 +100,25 @@ impl Opcode {
     }
 
     /// A RETH follows the BTH.
+    #[inline]
     pub const fn has_reth(self) -> bool {
         matches!(self.layout(), Layout::Reth | Layout::RethImm)
     }
 
     /// An AETH follows the BTH.
+    #[inline]
     pub const fn has_aeth(self) -> bool {
         matches!(self.layout(), Layout::Aeth | Layout::AethAtomicAck)
     }
 
     /// Immediate data follows.
+    #[inline]
     pub const fn has_imm(self) -> bool {
         matches!(self.layout(), Layout::Imm | Layout::RethImm | Layout::DethImm)
     }
 
     /// The packet travels from responder to requester.
+    #[inline]
     pub const fn is_response(self) -> bool {
         matches!(self as u8, 0x0D..=0x12)
     }

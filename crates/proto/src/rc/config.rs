@@ -1,6 +1,7 @@
 //! What both ends of a connection agree on.
 
 use wiremend_units::Span;
+use wiremend_wire::RnrTimer;
 
 use super::recovery::Recovery;
 
@@ -15,8 +16,8 @@ pub struct Config {
     pub retry_count: u8,
     /// "Receiver not ready" answers that are waited out; 7 means for ever.
     pub rnr_retry: u8,
-    /// Code of the wait that a responder asks for when it has no receive buffer.
-    pub rnr_timer: u8,
+    /// The wait that a responder asks for when it has no receive buffer.
+    pub rnr_timer: RnrTimer,
     /// Sequence numbers that may be outstanding; [`Config::WINDOW_MAX`] is "unlimited".
     pub window: u32,
     /// An acknowledgement is asked for on the last packet of a message and at least every so many packets.
@@ -54,7 +55,6 @@ impl Config {
             (self.timeout != Some(Span::ZERO), "timeout must be above zero"),
             (self.retry_count <= 7, "retry count must be 0 to 7"),
             (self.rnr_retry <= 7, "receiver-not-ready retry count must be 0 to 7 (7: for ever)"),
-            (self.rnr_timer < 32, "receiver-not-ready timer code must be 0 to 31"),
             ((1..=Self::WINDOW_MAX).contains(&self.window), "window must be 1 to 8388607 packets"),
             (self.ack_every > 0, "packets per requested acknowledgement must be at least 1"),
             ((1..=255).contains(&self.reads_max), "reads in flight must be 1 to 255"),
@@ -76,7 +76,7 @@ impl Default for Config {
             timeout: Span::from_timeout_code(14),
             retry_count: 7,
             rnr_retry: Self::RNR_RETRY_FOR_EVER,
-            rnr_timer: 12,
+            rnr_timer: RnrTimer::from_code(12),
             window: Self::WINDOW_MAX,
             ack_every: 1,
             reads_max: 16,
@@ -98,7 +98,6 @@ mod tests {
             Config { timeout: Some(Span::ZERO), ..usual.clone() },
             Config { retry_count: 8, ..usual.clone() },
             Config { rnr_retry: 8, ..usual.clone() },
-            Config { rnr_timer: 32, ..usual.clone() },
             Config { window: 0, ..usual.clone() },
             Config { window: 1 << 23, ..usual.clone() },
             Config { ack_every: 0, ..usual.clone() },

@@ -1,10 +1,9 @@
 //! The receiving side of a responder: which packet comes next and what message it belongs to.
 
-use wiremend_wire::Opcode;
+use wiremend_wire::{NakCode, Opcode, RethRepr};
 
 use super::config::Config;
-use super::packet::{Packet, Reth};
-use super::syndrome::Nak;
+use super::packet::Packet;
 use super::work::Op;
 
 /// Numbers count from 0 without wrapping, as in the requester.
@@ -93,16 +92,16 @@ pub struct Place {
 impl Inbound {
     /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4).
     #[inline]
-    pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), Nak> {
+    pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), NakCode> {
         let in_sequence = if shape.first { self.open.is_none() } else { self.open == Some(shape.op) };
         if !in_sequence || !payload_fits(config, shape, packet.payload_len) {
-            return Err(Nak::InvalidRequest);
+            return Err(NakCode::InvalidRequest);
         }
         match packet.reth() {
             Some(reth) => check_reth(shape, packet, reth),
             None if shape.op == Op::Write => self.check_write(shape, packet),
             None if self.offset > Config::MESSAGE_LEN_MAX - packet.payload_len as u32 => {
-                Err(Nak::InvalidRequest)
+                Err(NakCode::InvalidRequest)
             }
             None => Ok(()),
         }
@@ -110,10 +109,10 @@ impl Inbound {
 
     /// A WRITE ends exactly where its first packet said.
     #[inline]
-    fn check_write(&self, shape: Shape, packet: &Packet) -> Result<(), Nak> {
+    fn check_write(&self, shape: Shape, packet: &Packet) -> Result<(), NakCode> {
         let received = self.offset + packet.payload_len as u32;
         let right = if shape.last { received == self.len } else { received < self.len };
-        if right { Ok(()) } else { Err(Nak::InvalidRequest) }
+        if right { Ok(()) } else { Err(NakCode::InvalidRequest) }
     }
 
     /// Takes a SEND or WRITE packet that was checked. Says where its payload goes and how long the message is so far.
@@ -121,7 +120,7 @@ impl Inbound {
     pub(super) fn accept(&mut self, shape: Shape, packet: &Packet) -> (Option<Place>, u32) {
         if shape.first {
             self.offset = 0;
-            (self.addr, self.len) = packet.reth().map_or((0, 0), |reth| (reth.addr, reth.len));
+            (self.addr, self.len) = packet.reth().map_or((0, 0), |reth| (reth.address, reth.dma_len));
         }
         let place = Place { addr: self.addr, offset: self.offset, len: packet.payload_len };
         self.offset += packet.payload_len as u32;
@@ -160,17 +159,17 @@ fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
     }
 }
 
-fn check_reth(shape: Shape, packet: &Packet, reth: Reth) -> Result<(), Nak> {
+fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
     let payload = packet.payload_len as u32;
     let right = match (shape.op, shape.last) {
         (Op::Read, _) => true,
-        (_, true) => reth.len == payload,
-        (_, false) => reth.len > payload,
+        (_, true) => reth.dma_len == payload,
+        (_, false) => reth.dma_len > payload,
     };
-    if !right || reth.len > Config::MESSAGE_LEN_MAX {
-        return Err(Nak::InvalidRequest);
+    if !right || reth.dma_len > Config::MESSAGE_LEN_MAX {
+        return Err(NakCode::InvalidRequest);
     }
     // An empty access touches no memory, so its address is never looked at (IBA 9.7.4).
-    let ends = reth.addr.checked_add(reth.len as u64);
-    if reth.len > 0 && ends.is_none() { Err(Nak::RemoteAccess) } else { Ok(()) }
+    let ends = reth.address.checked_add(reth.dma_len as u64);
+    if reth.dma_len > 0 && ends.is_none() { Err(NakCode::RemoteAccess) } else { Ok(()) }
 }

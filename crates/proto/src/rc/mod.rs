@@ -36,7 +36,6 @@ mod recovery;
 mod requester;
 mod responder;
 mod send_queue;
-mod syndrome;
 mod work;
 
 use wiremend_units::{Psn, QpNum, Time};
@@ -44,11 +43,11 @@ use wiremend_units::{Psn, QpNum, Time};
 pub use config::{BadConfig, Config};
 pub use counters::{RequesterCounters, ResponderCounters};
 pub use inbound::Place;
-pub use packet::{Aeth, Packet, Reth};
+pub use packet::Packet;
 pub use recovery::{Recovery, UnknownRecovery};
 pub use requester::{Arrival, Expiry, Requester, Transmit};
 pub use responder::{Message, Outcome, Responder};
-pub use syndrome::{Nak, Syndrome, rnr_wait};
+pub use wiremend_wire::{AethRepr, NakCode, RethRepr, RnrTimer, Syndrome};
 pub use work::{Completion, Op, Status, Work};
 
 /// A queue pair: both halves of one end.

@@ -3,9 +3,7 @@
 use std::fmt;
 
 use wiremend_units::{Psn, QpNum};
-use wiremend_wire::Opcode;
-
-use super::syndrome::Syndrome;
+use wiremend_wire::{AethRepr, BthRepr, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome};
 
 /// The headers of one packet. The opcode tells which extensions mean something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,26 +28,6 @@ const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
 const ACK_REQ: u8 = 1;
 const SOLICITED: u8 = 2;
 
-/// RDMA extended transport header: where remote memory is read or written.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Reth {
-    /// Remote address.
-    pub addr: u64,
-    /// Key that permits the access.
-    pub rkey: u32,
-    /// Bytes of the whole message.
-    pub len: u32,
-}
-
-/// ACK extended transport header.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Aeth {
-    /// What the responder says.
-    pub syndrome: Syndrome,
-    /// Messages that the responder has completed: 24 bits.
-    pub msn: u32,
-}
-
 const MSN_MASK: u32 = (1 << 24) - 1;
 
 impl Packet {
@@ -61,20 +39,20 @@ impl Packet {
 
     /// An ACK, NAK or RNR NAK.
     #[inline]
-    pub const fn acknowledge(dest_qp: QpNum, psn: Psn, aeth: Aeth) -> Self {
+    pub const fn acknowledge(dest_qp: QpNum, psn: Psn, aeth: AethRepr) -> Self {
         Self::new(Opcode::Acknowledge, dest_qp, psn).with_aeth(aeth)
     }
 
     /// The same with a RETH; it counts only if the opcode has one.
     #[inline]
-    pub const fn with_reth(mut self, reth: Reth) -> Self {
-        self.ext = [(reth.addr >> 32) as u32, reth.addr as u32, reth.rkey, reth.len];
+    pub const fn with_reth(mut self, reth: RethRepr) -> Self {
+        self.ext = [(reth.address >> 32) as u32, reth.address as u32, reth.remote_key, reth.dma_len];
         self
     }
 
     /// The same with an AETH; it counts only if the opcode has one.
     #[inline]
-    pub const fn with_aeth(mut self, aeth: Aeth) -> Self {
+    pub const fn with_aeth(mut self, aeth: AethRepr) -> Self {
         self.ext[0] = (aeth.syndrome.to_byte() as u32) << 24 | (aeth.msn & MSN_MASK);
         self
     }
@@ -117,22 +95,22 @@ impl Packet {
 
     /// The RETH, if the opcode has one.
     #[inline]
-    pub const fn reth(&self) -> Option<Reth> {
+    pub const fn reth(&self) -> Option<RethRepr> {
         if !self.opcode.has_reth() {
             return None;
         }
-        let addr = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
-        Some(Reth { addr, rkey: self.ext[2], len: self.ext[3] })
+        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
+        Some(RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] })
     }
 
     /// The AETH, if the opcode has one.
     #[inline]
-    pub const fn aeth(&self) -> Option<Aeth> {
+    pub const fn aeth(&self) -> Option<AethRepr> {
         if !self.opcode.has_aeth() {
             return None;
         }
         let syndrome = Syndrome::from_byte((self.ext[0] >> 24) as u8);
-        Some(Aeth { syndrome, msn: self.ext[0] & MSN_MASK })
+        Some(AethRepr { syndrome, msn: self.ext[0] & MSN_MASK })
     }
 
     /// The immediate data, if the opcode has them.
@@ -154,6 +132,54 @@ impl Packet {
         }
     }
 
+    /// The headers that say the same on the wire, in the default partition and without congestion marks.
+    ///
+    /// # Panics
+    ///
+    /// If the operation has extension headers for which this value has no room: those of atomics, invalidation,
+    /// datagrams and congestion notifications. No core sends such a packet.
+    pub fn to_wire(&self) -> (BthRepr, Extension) {
+        let bth = BthRepr {
+            solicited: self.solicited(),
+            ack_request: self.ack_req(),
+            ..BthRepr::new(self.opcode, self.dest_qp, self.psn)
+        };
+        let imm = ImmDtRepr(self.imm);
+        let extension = match (self.opcode.layout(), self.reth(), self.aeth()) {
+            (Layout::Bare, ..) => Extension::Bare,
+            (Layout::Imm, ..) => Extension::Imm(imm),
+            (Layout::Reth, Some(reth), _) => Extension::Reth(reth),
+            (Layout::RethImm, Some(reth), _) => Extension::RethImm(reth, imm),
+            (Layout::Aeth, _, Some(aeth)) => Extension::Aeth(aeth),
+            _ => panic!("{} is not sent on a reliable connection", self.opcode),
+        };
+        (bth, extension)
+    }
+
+    /// What the headers of a packet with that much payload say to a connection. Extension
+    /// headers for which this value has no room are dropped; the BTH is enough to refuse or to ignore their packet.
+    ///
+    /// # Panics
+    ///
+    /// If the extension headers are not those of the operation; from one frame, they are.
+    pub fn from_wire(bth: &BthRepr, extension: &Extension, payload_len: u16) -> Self {
+        assert_eq!(extension.layout(), bth.opcode.layout(), "an operation has its own extension headers");
+        let mut packet = Self::new(bth.opcode, bth.dest_qp, bth.psn)
+            .with_payload(payload_len)
+            .with_ack_req(bth.ack_request)
+            .with_solicited(bth.solicited);
+        if let Some(reth) = extension.reth() {
+            packet = packet.with_reth(*reth);
+        }
+        if let Some(aeth) = extension.aeth() {
+            packet = packet.with_aeth(*aeth);
+        }
+        if let Some(imm) = extension.imm() {
+            packet = packet.with_imm(imm.0);
+        }
+        packet
+    }
+
     /// The sender wants an acknowledgement.
     #[inline]
     pub const fn ack_req(&self) -> bool {
@@ -173,21 +199,21 @@ impl Packet {
     }
 }
 
-/// `WriteFirst psn 7 len 1024 ackreq`, `Nak(Sequence) psn 5 msn 0`.
+/// `WriteFirst psn 7 len 1024 ackreq`, `Nak(PsnSequence) psn 5 msn 0`.
 impl fmt::Display for Packet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let (Opcode::Acknowledge, Some(aeth)) = (self.opcode, self.aeth()) {
             match aeth.syndrome {
                 Syndrome::Ack { .. } => f.write_str("Ack")?,
-                Syndrome::NotReady { timer } => write!(f, "NotReady({timer})")?,
-                Syndrome::Nak(nak) => write!(f, "Nak({nak:?})")?,
+                Syndrome::Rnr { timer } => write!(f, "Rnr({})", timer.code())?,
+                Syndrome::Nak(code) => write!(f, "Nak({code:?})")?,
                 Syndrome::Reserved(byte) => write!(f, "Reserved({byte:#04x})")?,
             }
             return write!(f, " psn {} msn {}", self.psn, aeth.msn);
         }
         write!(f, "{:?} psn {}", self.opcode, self.psn)?;
         match (self.opcode, self.reth()) {
-            (Opcode::ReadRequest, Some(reth)) => write!(f, " addr {:#x} len {}", reth.addr, reth.len)?,
+            (Opcode::ReadRequest, Some(reth)) => write!(f, " addr {:#x} len {}", reth.address, reth.dma_len)?,
             _ => write!(f, " len {}", self.payload_len)?,
         }
         f.write_str(if self.ack_req() { " ackreq" } else { "" })
@@ -196,12 +222,14 @@ impl fmt::Display for Packet {
 
 #[cfg(test)]
 mod tests {
+    use wiremend_wire::{IethRepr, NakCode};
+
     use super::*;
 
     #[test]
     fn extensions_read_back_only_where_the_opcode_has_them() {
-        let reth = Reth { addr: 0x1234_5678_9ABC_DEF0, rkey: 7, len: 4096 };
-        let aeth = Aeth { syndrome: Syndrome::NotReady { timer: 9 }, msn: 0xFF_FFFF };
+        let reth = RethRepr { address: 0x1234_5678_9ABC_DEF0, remote_key: 7, dma_len: 4096 };
+        let aeth = AethRepr { syndrome: Syndrome::from_byte(0x29), msn: 0xFF_FFFF };
         let packet = |opcode| Packet::new(opcode, QpNum::new(3), Psn::new(5));
         assert_eq!(packet(Opcode::WriteFirst).with_reth(reth).reth(), Some(reth));
         assert_eq!(packet(Opcode::WriteMiddle).with_reth(reth).reth(), None);
@@ -214,10 +242,44 @@ mod tests {
     }
 
     #[test]
+    fn what_a_connection_sends_survives_the_wire() {
+        let aeth = AethRepr { syndrome: Syndrome::ACK, msn: 9 };
+        let reth = RethRepr { address: u64::MAX - 9, remote_key: 7, dma_len: 4096 };
+        let mut sent = 0;
+        for opcode in Opcode::ALL {
+            let mut packet = Packet::new(opcode, QpNum::new(3), Psn::new(5)).with_payload(100);
+            packet = match opcode.layout() {
+                Layout::Bare => packet.with_ack_req(true),
+                Layout::Imm => packet.with_imm(8).with_solicited(true),
+                Layout::Reth => packet.with_reth(reth),
+                Layout::RethImm => packet.with_reth(reth).with_imm(8),
+                Layout::Aeth => packet.with_aeth(aeth),
+                _ => continue,
+            };
+            let (bth, extension) = packet.to_wire();
+            assert_eq!(extension.layout(), opcode.layout());
+            assert_eq!(Packet::from_wire(&bth, &extension, 100), packet);
+            sent += 1;
+        }
+        assert_eq!(sent, 19, "18 operations of reliable connections and the one of unreliable ones");
+        let response = Packet::new(Opcode::ReadResponseOnly, QpNum::new(3), Psn::new(5)).with_aeth(aeth);
+        let (bth, extension) = response.with_source(64).to_wire();
+        assert_eq!(Packet::from_wire(&bth, &extension, 0), response, "where it came from stays at home");
+    }
+
+    #[test]
+    fn an_operation_that_is_not_offered_keeps_what_is_needed_to_refuse_it() {
+        let bth = BthRepr::new(Opcode::SendOnlyInvalidate, QpNum::new(3), Psn::new(5));
+        let packet = Packet::from_wire(&bth, &Extension::Ieth(IethRepr(7)), 100);
+        assert_eq!(packet, Packet::new(bth.opcode, bth.dest_qp, bth.psn).with_payload(100));
+    }
+
+    #[test]
     fn packets_read_as_people_write_them() {
         let qp = QpNum::new(3);
-        let nak = Packet::acknowledge(qp, Psn::new(5), Aeth { syndrome: Syndrome::from_byte(0x60), msn: 2 });
-        assert_eq!(nak.to_string(), "Nak(Sequence) psn 5 msn 2");
+        let sequence = AethRepr { syndrome: Syndrome::Nak(NakCode::PsnSequence), msn: 2 };
+        let nak = Packet::acknowledge(qp, Psn::new(5), sequence);
+        assert_eq!(nak.to_string(), "Nak(PsnSequence) psn 5 msn 2");
         assert!(nak.is_nak());
         let write = Packet::new(Opcode::WriteLast, qp, Psn::new(9)).with_payload(100).with_ack_req(true);
         assert_eq!(write.to_string(), "WriteLast psn 9 len 100 ackreq");

@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 
-use wiremend_wire::Opcode;
+use wiremend_wire::{Opcode, RethRepr};
 
-use super::packet::Reth;
 use super::responder::Reply;
 
 /// The latest READs in order of their numbers, at most `reads_max` of them: a requester has no more in flight, so
@@ -20,7 +19,7 @@ pub(super) struct Reads {
 struct Execution {
     first: u64,
     packets: u32,
-    reth: Reth,
+    reth: RethRepr,
     msn: u32,
     /// Where this execution started: the first packet, or where a restart asked for.
     start: u64,
@@ -60,8 +59,8 @@ impl Execution {
             (false, true) => Opcode::ReadResponseLast,
         };
         let offset = self.offset(seq, mtu);
-        let payload_len = (self.reth.len - offset).min(mtu as u32) as u16;
-        let source = self.reth.addr.wrapping_add(offset as u64);
+        let payload_len = (self.reth.dma_len - offset).min(mtu as u32) as u16;
+        let source = self.reth.address.wrapping_add(offset as u64);
         Output::Response { seq, opcode, payload_len, msn: self.msn, source }
     }
 }
@@ -72,7 +71,7 @@ impl Reads {
         &mut self,
         first: u64,
         packets: u32,
-        reth: Reth,
+        reth: RethRepr,
         msn: u32,
         before: Option<Reply>,
         max: u32,
@@ -89,15 +88,15 @@ impl Reads {
     /// A READ is asked for again, from `seq` on. Its responses restart there: in their place in the order, so
     /// that later READs, which the requester will ask for again as well, do not come first. False if it is none of
     /// the latest, or asks for more than it did.
-    pub(super) fn restart(&mut self, seq: u64, reth: Reth, mtu: u16) -> bool {
+    pub(super) fn restart(&mut self, seq: u64, reth: RethRepr, mtu: u16) -> bool {
         let contains = |execution: &Execution| (execution.first..execution.end()).contains(&seq);
         let Some(index) = self.executions.iter().position(contains) else { return false };
         let execution = &mut self.executions[index];
         let offset = execution.offset(seq, mtu);
-        let rest = Reth {
-            addr: execution.reth.addr.wrapping_add(offset as u64),
-            rkey: execution.reth.rkey,
-            len: execution.reth.len - offset,
+        let rest = RethRepr {
+            address: execution.reth.address.wrapping_add(offset as u64),
+            remote_key: execution.reth.remote_key,
+            dma_len: execution.reth.dma_len - offset,
         };
         if reth != rest {
             return false;

@@ -1,15 +1,14 @@
 //! The requester: turns work requests into packets until the peer has acknowledged them (IBA 9.7.3, 9.9).
 
 use wiremend_units::{Psn, QpNum, Span, Time};
-use wiremend_wire::Opcode;
+use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
 
 use super::config::Config;
 use super::counters::RequesterCounters;
 use super::flight::Flight;
 use super::inbound::Shape;
-use super::packet::{Packet, Reth};
+use super::packet::Packet;
 use super::send_queue::{Item, SendQueue};
-use super::syndrome::{Nak, Syndrome, rnr_wait};
 use super::work::{Completion, Op, Status, Work};
 
 /// The sending half of a queue pair.
@@ -177,8 +176,8 @@ impl Requester {
     fn read_request(&mut self, item: &Item, psn: Psn, offset: u32) -> Packet {
         self.flight.advance((item.end() - self.flight.next) as u32);
         self.reads += 1;
-        let reth =
-            Reth { addr: item.addr.wrapping_add(offset as u64), rkey: item.rkey, len: item.len - offset };
+        let address = item.addr.wrapping_add(offset as u64);
+        let reth = RethRepr { address, remote_key: item.rkey, dma_len: item.len - offset };
         Packet::new(Opcode::ReadRequest, self.peer, psn).with_reth(reth)
     }
 
@@ -193,7 +192,8 @@ impl Requester {
             .with_payload(item.payload_at(offset, config.mtu))
             .with_imm(imm.unwrap_or(0));
         if first && item.op == Op::Write {
-            packet = packet.with_reth(Reth { addr: item.addr, rkey: item.rkey, len: item.len });
+            let reth = RethRepr { address: item.addr, remote_key: item.rkey, dma_len: item.len };
+            packet = packet.with_reth(reth);
         }
         self.unasked += 1;
         // A window that fills without a question would never open again.
@@ -237,31 +237,38 @@ impl Requester {
                     self.on_implied_nak(config);
                 }
             }
-            Some(Syndrome::Nak(nak)) => self.on_nak(config, now, seq, nak),
-            Some(Syndrome::NotReady { timer }) => self.on_not_ready(config, now, seq, timer),
+            Some(Syndrome::Nak(code)) => self.on_nak(config, now, seq, code),
+            Some(Syndrome::Rnr { timer }) => self.on_not_ready(config, now, seq, timer),
             Some(Syndrome::Reserved(_)) | None => self.counters.ignored += 1,
         }
     }
 
     /// Every copy of a NAK acts: whoever repeats NAKs on the way wants the packets repeated.
     #[cold]
-    fn on_nak(&mut self, config: &Config, now: Time, seq: u64, nak: Nak) {
-        self.acknowledge(config, now, seq);
-        match nak {
-            Nak::Sequence => {
-                self.counters.naks += 1;
-                self.nak_received = true;
-                self.recover(config);
+    fn on_nak(&mut self, config: &Config, now: Time, seq: u64, code: NakCode) {
+        let failure = match code {
+            NakCode::PsnSequence => None,
+            NakCode::InvalidRequest => Some(Status::RemoteInvalidRequest),
+            NakCode::RemoteAccess => Some(Status::RemoteAccess),
+            NakCode::RemoteOperational => Some(Status::RemoteOperation),
+            NakCode::InvalidRdRequest => {
+                self.counters.ignored += 1;
+                return;
             }
-            Nak::InvalidRequest => self.fail(Status::RemoteInvalidRequest),
-            Nak::RemoteAccess => self.fail(Status::RemoteAccess),
-            Nak::RemoteOperation => self.fail(Status::RemoteOperation),
+        };
+        self.acknowledge(config, now, seq);
+        if let Some(status) = failure {
+            self.fail(status);
+            return;
         }
+        self.counters.naks += 1;
+        self.nak_received = true;
+        self.recover(config);
     }
 
     /// Nothing was lost, so that the recovery has no say: sending resumes at the refused packet, later.
     #[cold]
-    fn on_not_ready(&mut self, config: &Config, now: Time, seq: u64, timer: u8) {
+    fn on_not_ready(&mut self, config: &Config, now: Time, seq: u64, timer: RnrTimer) {
         self.acknowledge(config, now, seq);
         self.counters.rnr_naks += 1;
         if config.rnr_retry != Config::RNR_RETRY_FOR_EVER && self.rnr_retries >= config.rnr_retry {
@@ -271,7 +278,7 @@ impl Requester {
         self.rnr_retries = self.rnr_retries.saturating_add(1);
         self.rewind(self.flight.una);
         self.state = State::NotReady;
-        self.deadline = now.saturating_add(rnr_wait(timer));
+        self.deadline = now.saturating_add(timer.span());
     }
 
     /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5).

@@ -3,15 +3,14 @@
 use std::cmp::Ordering;
 
 use wiremend_units::{Psn, QpNum, Time};
-use wiremend_wire::Opcode;
+use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
 
 use super::config::Config;
 use super::counters::ResponderCounters;
 use super::inbound::{Inbound, Place, Shape};
-use super::packet::{Aeth, Packet};
+use super::packet::Packet;
 use super::reads::{Output, Reads};
 use super::recovery::Ahead;
-use super::syndrome::{Nak, Syndrome};
 use super::work::Op;
 
 /// The receiving half of a queue pair.
@@ -124,7 +123,7 @@ impl Responder {
 
     /// Refuses a request instead of executing it, because the host does not permit it. Only the expected packet
     /// can be refused; any other is ignored.
-    pub fn refuse(&mut self, packet: &Packet, why: Nak) -> Outcome {
+    pub fn refuse(&mut self, packet: &Packet, why: NakCode) -> Outcome {
         if self.failed || !is_request(packet.opcode) || packet.psn != self.expected() {
             return self.ignore();
         }
@@ -136,7 +135,9 @@ impl Responder {
     #[inline]
     fn on_expected(&mut self, config: &Config, packet: &Packet) -> Outcome {
         self.inbound.nak_sent = false;
-        let Some(shape) = Shape::of(packet.opcode) else { return self.refuse(packet, Nak::InvalidRequest) };
+        let Some(shape) = Shape::of(packet.opcode) else {
+            return self.refuse(packet, NakCode::InvalidRequest);
+        };
         if let Err(why) = self.inbound.check(config, shape, packet) {
             return self.refuse(packet, why);
         }
@@ -167,12 +168,12 @@ impl Responder {
     fn execute_read(&mut self, config: &Config, packet: &Packet) -> Outcome {
         let Some(reth) = packet.reth() else { return self.ignore() };
         let first = self.inbound.expected;
-        let packets = config.packets(reth.len);
+        let packets = config.packets(reth.dma_len);
         self.inbound.accept_read(packets);
         self.count_message();
         let reads = self.reads.get_or_insert_default();
         reads.push(first, packets, reth, self.msn, self.reply.take(), config.reads_max);
-        let completed = Message { op: Op::Read, len: reth.len, imm: None, msn: self.msn };
+        let completed = Message { op: Op::Read, len: reth.dma_len, imm: None, msn: self.msn };
         Outcome::Accepted { place: None, completed: Some(completed) }
     }
 
@@ -180,7 +181,7 @@ impl Responder {
     #[cold]
     fn on_no_buffer(&mut self, config: &Config, psn: Psn) -> Outcome {
         self.inbound.nak_sent = true;
-        self.say(psn, Syndrome::NotReady { timer: config.rnr_timer });
+        self.say(psn, Syndrome::Rnr { timer: config.rnr_timer });
         Outcome::NotReady
     }
 
@@ -189,7 +190,7 @@ impl Responder {
         match config.recovery.on_ahead(&mut self.inbound) {
             Ahead::Drop => Outcome::Gap { nak: false },
             Ahead::Nak(missing) => {
-                self.say(self.psn(missing), Syndrome::Nak(Nak::Sequence));
+                self.say(self.psn(missing), Syndrome::Nak(NakCode::PsnSequence));
                 Outcome::Gap { nak: true }
             }
         }
@@ -249,7 +250,7 @@ impl Responder {
         match output {
             Some(Output::Response { seq, opcode, payload_len, msn, source }) => {
                 self.counters.responses += 1;
-                let aeth = Aeth { syndrome: Syndrome::ACK, msn };
+                let aeth = AethRepr { syndrome: Syndrome::ACK, msn };
                 let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
                 Some(packet.with_aeth(aeth).with_source(source))
             }
@@ -262,10 +263,10 @@ impl Responder {
     fn send(&mut self, reply: Reply) -> Packet {
         match reply.syndrome {
             Syndrome::Ack { .. } => self.counters.acks += 1,
-            Syndrome::NotReady { .. } => self.counters.rnr_naks += 1,
+            Syndrome::Rnr { .. } => self.counters.rnr_naks += 1,
             Syndrome::Nak(_) | Syndrome::Reserved(_) => self.counters.naks += 1,
         }
-        Packet::acknowledge(self.peer, reply.psn, Aeth { syndrome: reply.syndrome, msn: reply.msn })
+        Packet::acknowledge(self.peer, reply.psn, AethRepr { syndrome: reply.syndrome, msn: reply.msn })
     }
 
     /// Whether [`Self::poll_transmit`] would give a packet.

@@ -1,6 +1,6 @@
 //! Who asks for acknowledgements, and what happens to those that wait.
 
-use wiremend_proto::rc::{Config, Packet, Responder, Reth};
+use wiremend_proto::rc::{Config, Packet, Responder, RethRepr};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
@@ -39,7 +39,7 @@ fn answers(requests: &[u32]) -> Vec<String> {
     for psn in requests {
         let opcode = if *psn == 10 { Opcode::ReadRequest } else { Opcode::SendOnly };
         let packet = Packet::new(opcode, QpNum::new(2), Psn::new(*psn)).with_ack_req(*psn != 10);
-        let reth = Reth { addr: 0, rkey: 0, len: 700 };
+        let reth = RethRepr { address: 0, remote_key: 0, dma_len: 700 };
         let packet = if *psn == 10 { packet.with_reth(reth) } else { packet };
         responder.on_packet(&config, Time::ZERO, &packet);
     }
@@ -49,8 +49,12 @@ fn answers(requests: &[u32]) -> Vec<String> {
 #[test]
 fn what_waits_is_replaced_by_what_says_more() {
     assert_eq!(answers(&[8, 9]), ["Ack psn 9 msn 2"]);
-    assert_eq!(answers(&[8, 10]), ["Nak(Sequence) psn 9 msn 1"], "a NAK acknowledges what came before");
-    assert_eq!(answers(&[8, 10, 8]), ["Nak(Sequence) psn 9 msn 1"], "and is not replaced by an ACK for that");
+    assert_eq!(answers(&[8, 10]), ["Nak(PsnSequence) psn 9 msn 1"], "a NAK acknowledges what came before");
+    assert_eq!(
+        answers(&[8, 10, 8]),
+        ["Nak(PsnSequence) psn 9 msn 1"],
+        "and is not replaced by an ACK for that"
+    );
     assert_eq!(answers(&[8, 10, 9]), ["Ack psn 9 msn 2"], "but by one for what was missing");
 }
 

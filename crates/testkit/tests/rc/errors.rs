@@ -1,6 +1,6 @@
 //! Connections that end in error do so with a reason, and are silent afterwards.
 
-use wiremend_proto::rc::{Config, Nak, Op, Outcome, Packet, Qp, Reth, Status, Work};
+use wiremend_proto::rc::{Config, NakCode, Op, Outcome, Packet, Qp, RethRepr, Status, Work};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;
@@ -61,7 +61,7 @@ fn the_first_expiry_is_one_timeout_after_the_first_packet() {
 fn verdict(after: Option<Opcode>, packet: Packet) -> (Outcome, Option<String>) {
     let config = config();
     let mut qp = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(0));
-    let reth = Reth { addr: 64, rkey: 1, len: 600 };
+    let reth = RethRepr { address: 64, remote_key: 1, dma_len: 600 };
     if let Some(opcode) = after {
         let first = Packet::new(opcode, QpNum::new(2), Psn::new(0)).with_payload(256).with_reth(reth);
         assert!(matches!(qp.responder.on_packet(&config, Time::ZERO, &first), Outcome::Accepted { .. }));
@@ -75,7 +75,9 @@ fn verdict(after: Option<Opcode>, packet: Packet) -> (Outcome, Option<String>) {
 #[test]
 fn requests_that_break_the_rules_are_refused() {
     let packet = |opcode, len| Packet::new(opcode, QpNum::new(2), Psn::new(0)).with_payload(len);
-    let write = |opcode, payload, len| packet(opcode, payload).with_reth(Reth { addr: 64, rkey: 1, len });
+    let write = |opcode, payload, dma_len| {
+        packet(opcode, payload).with_reth(RethRepr { address: 64, remote_key: 1, dma_len })
+    };
     let send = Some(Opcode::SendFirst);
     let writing = Some(Opcode::WriteFirst);
     let refused = [
@@ -103,19 +105,20 @@ fn requests_that_break_the_rules_are_refused() {
         assert!(answer.unwrap().starts_with("Nak(InvalidRequest)"), "{rule}");
     }
     let wild = Packet::new(Opcode::ReadRequest, QpNum::new(2), Psn::new(0));
-    let wild = wild.with_reth(Reth { addr: u64::MAX - 5, rkey: 0, len: 100 });
+    let wild = wild.with_reth(RethRepr { address: u64::MAX - 5, remote_key: 0, dma_len: 100 });
     assert!(verdict(None, wild).1.unwrap().starts_with("Nak(RemoteAccess)"));
     assert!(matches!(verdict(writing, packet(Opcode::WriteMiddle, 256)).0, Outcome::Accepted { .. }));
-    let empty = packet(Opcode::WriteOnly, 0).with_reth(Reth { addr: u64::MAX, rkey: 0, len: 0 });
+    let nothing = RethRepr { address: u64::MAX, remote_key: 0, dma_len: 0 };
+    let empty = packet(Opcode::WriteOnly, 0).with_reth(nothing);
     assert!(matches!(verdict(None, empty).0, Outcome::Accepted { .. }), "an empty access touches nothing");
 }
 
 #[test]
 fn a_refused_request_fails_with_the_reason() {
     let reasons = [
-        (Nak::InvalidRequest, Status::RemoteInvalidRequest, 9),
-        (Nak::RemoteAccess, Status::RemoteAccess, 10),
-        (Nak::RemoteOperation, Status::RemoteOperation, 11),
+        (NakCode::InvalidRequest, Status::RemoteInvalidRequest, 9),
+        (NakCode::RemoteAccess, Status::RemoteAccess, 10),
+        (NakCode::RemoteOperational, Status::RemoteOperation, 11),
     ];
     for (why, status, code) in reasons {
         let config = config();

@@ -1,6 +1,6 @@
 //! Packets that nobody sent: nothing panics, and what cannot be meant is ignored.
 
-use wiremend_proto::rc::{Aeth, Config, Op, Packet, Qp, Recovery, Reth, Syndrome, Work};
+use wiremend_proto::rc::{AethRepr, Config, Op, Packet, Qp, Recovery, RethRepr, Syndrome, Work};
 use wiremend_testkit::{Dice, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
@@ -23,10 +23,12 @@ fn forged(dice: &mut Dice, near: Psn) -> Packet {
     let packet = Packet::new(opcode, QpNum::new(dice.throw() as u32), psn).with_payload(len);
     let packet = packet.with_ack_req(dice.below(2) == 0).with_imm(dice.throw() as u32);
     if opcode.has_reth() {
-        let len = dice.pick(&[0, 1, 256, 257, 1 << 20, 1 << 31, u32::MAX]);
-        packet.with_reth(Reth { addr: dice.pick(&[0, 256, u64::MAX]), rkey: dice.below(3) as u32, len })
+        let dma_len = dice.pick(&[0, 1, 256, 257, 1 << 20, 1 << 31, u32::MAX]);
+        let (address, remote_key) = (dice.pick(&[0, 256, u64::MAX]), dice.below(3) as u32);
+        packet.with_reth(RethRepr { address, remote_key, dma_len })
     } else {
-        packet.with_aeth(Aeth { syndrome: Syndrome::from_byte(dice.throw() as u8), msn: dice.throw() as u32 })
+        let syndrome = Syndrome::from_byte(dice.throw() as u8);
+        packet.with_aeth(AethRepr { syndrome, msn: dice.throw() as u32 })
     }
 }
 
@@ -81,8 +83,11 @@ fn nonsense_does_not_disturb_a_healthy_transfer() {
             pair.inject(Direction::Backward, &packet);
             nonsense += 1;
         }
-        let reserved = Aeth { syndrome: Syndrome::Reserved(0x64), msn: 0 };
-        pair.inject(Direction::Backward, &Packet::acknowledge(QpNum::new(1), Psn::new(1020), reserved));
+        // A refusal of reliable datagrams, and a byte without a meaning.
+        for byte in [0x64, 0x80] {
+            let aeth = AethRepr { syndrome: Syndrome::from_byte(byte), msn: 0 };
+            pair.inject(Direction::Backward, &Packet::acknowledge(QpNum::new(1), Psn::new(1020), aeth));
+        }
         let short = Packet::new(Opcode::ReadResponseMiddle, QpNum::new(1), Psn::new(1060)).with_payload(7);
         pair.inject(Direction::Backward, &short);
         let early = Packet::new(Opcode::SendOnly, QpNum::new(2), Psn::new(999));

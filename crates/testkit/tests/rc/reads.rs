@@ -1,6 +1,6 @@
 //! READs: implied answers, partial restart, and the bound on how many are in flight.
 
-use wiremend_proto::rc::{Config, Op, Outcome, Packet, Recovery, Responder, Reth};
+use wiremend_proto::rc::{Config, Op, Outcome, Packet, Recovery, Responder, RethRepr};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;
@@ -8,8 +8,9 @@ use wiremend_wire::Opcode;
 use crate::config;
 
 /// A READ request as a responder sees it.
-fn request(psn: u32, addr: u64, rkey: u32, len: u32) -> Packet {
-    Packet::new(Opcode::ReadRequest, QpNum::new(2), Psn::new(psn)).with_reth(Reth { addr, rkey, len })
+fn request(psn: u32, address: u64, remote_key: u32, dma_len: u32) -> Packet {
+    let reth = RethRepr { address, remote_key, dma_len };
+    Packet::new(Opcode::ReadRequest, QpNum::new(2), Psn::new(psn)).with_reth(reth)
 }
 
 fn drain(responder: &mut Responder, config: &Config) -> Vec<u32> {

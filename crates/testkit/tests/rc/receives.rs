@@ -1,6 +1,6 @@
 //! Receivers that are not ready (IBA 9.7.5).
 
-use wiremend_proto::rc::{Config, Op, Recovery, Status, rnr_wait};
+use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::Span;
 
@@ -8,7 +8,7 @@ use crate::config;
 
 fn waiting_config() -> Config {
     // Code 1: 10 µs.
-    Config { rnr_timer: 1, rnr_retry: 3, ..config() }
+    Config { rnr_timer: RnrTimer::from_code(1), rnr_retry: 3, ..config() }
 }
 
 #[test]
@@ -26,7 +26,7 @@ fn a_send_waits_for_a_buffer_and_then_arrives_once() {
     assert_eq!(pair.placed(Side::B), 1200);
     assert_eq!(pair.causes(), []);
     assert_eq!(pair.responder(Side::B).naks, 0, "packets behind the refused one are dropped silently");
-    let refused = pair.trace().iter().filter(|line| line.starts_with("B NotReady(1) psn 3")).count();
+    let refused = pair.trace().iter().filter(|line| line.starts_with("B Rnr(1) psn 3")).count();
     assert_eq!(refused, 2, "{:?}", pair.trace());
 }
 
@@ -63,14 +63,13 @@ fn progress_restores_the_waits() {
 
 #[test]
 fn the_wait_is_the_one_that_the_receiver_asked_for() {
-    let mut pair = Pair::new(Config { rnr_timer: 5, ..waiting_config() });
+    let mut pair = Pair::new(Config { rnr_timer: RnrTimer::from_code(5), ..waiting_config() });
     pair.qp(Side::B).responder.limit_receives(0);
     pair.send(Side::A, 1);
     // One packet there, its answer back.
     pair.run_for(Span::from_ns(2_200));
     let refused_at = pair.now();
-    assert_eq!(pair.qp(Side::A).requester.next_timeout(), Some(refused_at + rnr_wait(5)));
-    assert_eq!(rnr_wait(5), Span::from_us(60));
+    assert_eq!(pair.qp(Side::A).requester.next_timeout(), Some(refused_at + Span::from_us(60)));
 }
 
 #[test]

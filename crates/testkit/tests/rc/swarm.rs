@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use wiremend_proto::rc::{Config, Op, Recovery, Status};
+use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
 use wiremend_testkit::{Ending, Luck, Pair, Side};
 use wiremend_units::{Psn, Span};
 
@@ -52,7 +52,7 @@ fn configs() -> impl Strategy<Value = Config> {
             mtu: 256,
             timeout: Some(TIMEOUT),
             retry_count,
-            rnr_timer: 1,
+            rnr_timer: RnrTimer::from_code(1),
             recovery,
             window,
             ack_every,

@@ -1,8 +1,8 @@
 //! The four losses that only a timeout repairs (JCST §3.1, Figs. 2 to 5), and the loss that a NAK repairs.
 
-use wiremend_proto::rc::{Config, Recovery};
+use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Recovery, Syndrome};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
-use wiremend_units::Span;
+use wiremend_units::{Psn, QpNum, Span};
 
 use crate::{TIMEOUT, config};
 
@@ -43,7 +43,7 @@ fn nak_lost() {
             "A WriteMiddle psn 2 len 256 ackreq",
             "A WriteLast psn 3 len 232 ackreq",
             "B Ack psn 0 msn 0",
-            "B Nak(Sequence) psn 1 msn 0 LOST",
+            "B Nak(PsnSequence) psn 1 msn 0 LOST",
             "A timeout psn 1: Nak",
             "A WriteMiddle psn 1 len 256 ackreq copy 1",
             "A WriteMiddle psn 2 len 256 ackreq copy 1",
@@ -65,7 +65,7 @@ fn packet_lost_twice() {
         pair.trace()[4..12],
         [
             "B Ack psn 0 msn 0",
-            "B Nak(Sequence) psn 1 msn 0",
+            "B Nak(PsnSequence) psn 1 msn 0",
             "A WriteMiddle psn 1 len 256 ackreq copy 1 LOST",
             "A WriteMiddle psn 2 len 256 ackreq copy 1",
             "A WriteLast psn 3 len 232 ackreq copy 1",
@@ -223,14 +223,11 @@ fn a_second_copy_of_a_nak_sends_everything_once_more() {
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_us(3));
     assert_eq!(pair.requester(Side::A).naks, 1);
-    let nak = wiremend_proto::rc::Aeth { syndrome: wiremend_proto::rc::Syndrome::from_byte(0x60), msn: 0 };
-    let packet = |psn| {
-        let (qp, psn) = (wiremend_units::QpNum::new(1), wiremend_units::Psn::new(psn));
-        wiremend_proto::rc::Packet::acknowledge(qp, psn, nak)
-    };
-    pair.inject(Direction::Backward, &packet(1));
+    let aeth = AethRepr { syndrome: Syndrome::Nak(NakCode::PsnSequence), msn: 0 };
+    let nak = |psn| Packet::acknowledge(QpNum::new(1), Psn::new(psn), aeth);
+    pair.inject(Direction::Backward, &nak(1));
     assert_eq!(pair.requester(Side::A).naks, 2, "every copy acts");
-    pair.inject(Direction::Backward, &packet(0));
+    pair.inject(Direction::Backward, &nak(0));
     assert_eq!(
         (pair.requester(Side::A).naks, pair.requester(Side::A).ignored),
         (2, 1),

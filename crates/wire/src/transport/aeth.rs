@@ -96,6 +96,7 @@ impl Syndrome {
     pub const ACK: Self = Self::Ack { credits: Credits::UNLIMITED };
 
     /// What the byte says.
+    #[inline]
     pub const fn from_byte(byte: u8) -> Self {
         let value = byte & VALUE_MASK;
         match byte & !VALUE_MASK {
@@ -114,6 +115,7 @@ impl Syndrome {
     }
 
     /// The byte that says it.
+    #[inline]
     pub const fn to_byte(self) -> u8 {
         match self {
             Self::Ack { credits } => credits.0,
@@ -121,6 +123,12 @@ impl Syndrome {
             Self::Nak(code) => NAK | code as u8,
             Self::Reserved(byte) => byte,
         }
+    }
+
+    /// Anything but an acknowledgement.
+    #[inline]
+    pub const fn is_nak(self) -> bool {
+        !matches!(self, Self::Ack { .. })
     }
 }
 
@@ -207,6 +215,10 @@ mod tests {
             assert_eq!(Syndrome::from_byte(byte).to_byte(), byte);
         }
         assert_eq!(Syndrome::from_byte(0x1F), Syndrome::ACK);
+        assert!(
+            !Syndrome::ACK.is_nak()
+                && [0x20, 0x60, 0x80].iter().all(|byte| Syndrome::from_byte(*byte).is_nak())
+        );
         assert_eq!(Syndrome::from_byte(0x60), Syndrome::Nak(NakCode::PsnSequence));
         assert_eq!(Syndrome::from_byte(0x2E), Syndrome::Rnr { timer: RnrTimer::from_code(14) });
         for reserved in [0x40, 0x5F, 0x65, 0x7F, 0x80, 0xE0, 0xFF] {

@@ -99,6 +99,14 @@ impl Extension {
         }
     }
 
+    /// What the application of the responder gets with the completion.
+    pub const fn imm(&self) -> Option<&ImmDtRepr> {
+        match self {
+            Self::Imm(imm) | Self::RethImm(_, imm) | Self::DethImm(_, imm) => Some(imm),
+            _ => None,
+        }
+    }
+
     /// Reads the headers that `opcode` calls for and gives what follows them.
     pub fn parse(opcode: Opcode, bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         Ok(match opcode.layout() {
