@@ -137,7 +137,7 @@ impl Queue {
             }
             self.current.pop();
         }
-        if let Some(bucket) = self.next_occupied() {
+        if let Some(bucket) = self.next_occupied(self.cursor) {
             let mut source = self.heads[bucket as usize & (self.heads.len() - 1)];
             let mut first = NEVER;
             while source != NONE {
@@ -161,10 +161,16 @@ impl Queue {
         std::mem::take(&mut self.turned)
     }
 
-    /// The sources in the bucket after the current one, in no order: those who come up soon.
+    /// The next two buckets that hold events.
     #[inline]
-    pub(crate) fn upcoming(&self) -> impl Iterator<Item = Source> {
-        let bucket = self.next_occupied();
+    pub(crate) fn upcoming(&self) -> [Option<u64>; 2] {
+        let next = self.next_occupied(self.cursor);
+        [next, next.and_then(|next| self.next_occupied(next))]
+    }
+
+    /// The sources in a bucket, in no order.
+    #[inline]
+    pub(crate) fn bucket(&self, bucket: Option<u64>) -> impl Iterator<Item = Source> {
         let mut source = bucket.map_or(NONE, |bucket| self.heads[bucket as usize & (self.heads.len() - 1)]);
         std::iter::from_fn(move || {
             let found = (source != NONE).then_some(Source(source))?;
@@ -220,7 +226,7 @@ impl Queue {
 
     /// Moves on to the next bucket that begins before `end` and holds an event. False if there is none.
     fn advance(&mut self, end: u64) -> bool {
-        let near = self.next_occupied();
+        let near = self.next_occupied(self.cursor);
         let bucket = match near {
             Some(bucket) => bucket,
             None => match self.far.peek() {
@@ -240,24 +246,30 @@ impl Queue {
         true
     }
 
-    /// Number of the first occupied bucket after the current one.
+    /// Number of the first occupied bucket after `bucket`, within a turn of the current one.
     #[inline]
-    fn next_occupied(&self) -> Option<u64> {
+    fn next_occupied(&self, bucket: u64) -> Option<u64> {
         let mask = self.heads.len() - 1;
-        let start = (self.cursor as usize + 1) & mask;
+        let start = (bucket as usize + 1) & mask;
         let words = self.occupied.len();
         let first = self.occupied[start / 64] >> (start % 64);
         if first != 0 {
-            return Some(self.cursor + 1 + u64::from(first.trailing_zeros()));
+            return self.within_turn(bucket + 1 + u64::from(first.trailing_zeros()));
         }
         for step in 1..=words {
             let word = (start / 64 + step) & (words - 1);
             if self.occupied[word] != 0 {
                 let index = word * 64 + self.occupied[word].trailing_zeros() as usize;
-                return Some(self.cursor + 1 + ((index.wrapping_sub(start)) & mask) as u64);
+                return self.within_turn(bucket + 1 + ((index.wrapping_sub(start)) & mask) as u64);
             }
         }
         None
+    }
+
+    /// The wheel is round: what seems more than a turn away lies behind.
+    #[inline]
+    fn within_turn(&self, bucket: u64) -> Option<u64> {
+        (bucket - self.cursor < self.heads.len() as u64).then_some(bucket)
     }
 
     /// Brings what is now less than a turn away into the wheel.

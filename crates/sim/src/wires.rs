@@ -11,8 +11,9 @@ use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::notice::Notice;
 use crate::observe::Watch;
+use crate::prefetch::prefetch;
 use crate::queue::{Queue, Source};
-use crate::ring::{Entry, Ring};
+use crate::ring::Ring;
 use crate::simulation::LaneCounters;
 use crate::source::Sources;
 use crate::store::{FrameId, Store};
@@ -134,11 +135,15 @@ impl Wires {
     /// Fetches the frames that arrive soon: far more are under way than a cache holds.
     #[inline]
     pub(crate) fn warm(&self) {
-        for source in self.queue.upcoming() {
-            if let Some(ring) = self.rings.get(source.0 as usize)
-                && let Some(entry) = ring.front()
-            {
-                self.frames.prefetch(entry.frame);
+        let [next, after] = self.queue.upcoming();
+        for source in self.queue.bucket(after) {
+            if let Some(ring) = self.rings.get(source.0 as usize) {
+                prefetch(ring);
+            }
+        }
+        for source in self.queue.bucket(next) {
+            if let Some(ring) = self.rings.get(source.0 as usize) {
+                ring.prefetch(&self.frames);
             }
         }
     }
@@ -154,13 +159,13 @@ impl Wires {
     #[inline]
     pub(crate) fn take_arrived(&mut self, lane: LaneId) -> FrameId {
         let ring = &mut self.rings[lane.index()];
-        let arrived = ring.pop().expect("an arrival has its frame");
+        let (arrived, next) = ring.pop();
         ring.frames += 1;
-        ring.bytes += u64::from(self.frames.get(arrived.frame).len);
-        if let Some(next) = ring.front() {
-            self.queue.arm(Source(lane.0), next.at);
+        ring.bytes += u64::from(self.frames.get(arrived).len);
+        if let Some(at) = next {
+            self.queue.arm(Source(lane.0), at);
         }
-        arrived.frame
+        arrived
     }
 
     #[inline]
@@ -209,11 +214,9 @@ impl Wires {
 
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
-        let ring = &mut self.rings[lane.index()];
-        if ring.is_empty() {
+        if let Some(at) = self.rings[lane.index()].push(at, frame) {
             self.queue.arm(Source(lane.0), at);
         }
-        ring.push(Entry { at, frame });
     }
 
     /// Takes over a frame that another part has sent.
