@@ -1,2 +1,31 @@
-//! wiremend.
-fn main() {}
+//! `wiremend`: the command line.
+//!
+//! `args` says what can be asked for, `commands` has a file for each command, and everything else is what commands
+//! share: a scenario from wherever it is (`input`), its runs side by side (`batch`), what they leave behind (`output`,
+//! `capture`), and what is told about them (`reading`, `progress`). `claims` is the ledger: what papers say, measured.
+//!
+//! Data go to stdout, everything else to stderr. How a command ends is in `failure`.
+
+mod args;
+mod batch;
+mod capture;
+mod claims;
+mod commands;
+mod failure;
+mod input;
+mod machine;
+mod order;
+mod output;
+mod progress;
+mod reading;
+mod signals;
+mod terminal;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match args::parse().and_then(commands::run) {
+        Ok(answer) => answer.into(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,161 @@
+//! Frames of a link, as the bytes that would be on it, in a pcapng file.
+//!
+//! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
+//! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
+//! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
+//! Open-loop frames are plain UDP to the discard port. The FCS is not part of a capture.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::{self, BufWriter};
+use std::net::Ipv4Addr;
+use std::path::Path;
+
+use wiremend_fabric::Graph;
+use wiremend_report::NewFile;
+use wiremend_sim::{Captured, Frame, Kind};
+use wiremend_units::{HostId, LaneId, LinkId, Time};
+use wiremend_wire::pcap::{Packet, Writer};
+use wiremend_wire::{
+    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, Trailer, TrafficClass, UdpRepr, Vlans,
+};
+
+/// Frames that are held so that both directions can be put in order: a switch settles when a frame leaves as soon as
+/// it takes it, which may be long before.
+const HELD_MAX: usize = 65_536;
+const PROTOCOL_UDP: u8 = 17;
+const DISCARD_PORT: u16 = 9;
+
+/// A capture of both directions of one link.
+pub(crate) struct Capture {
+    link: LinkId,
+    writer: Writer<BufWriter<NewFile>>,
+    held: BinaryHeap<Reverse<Held>>,
+    seen: u64,
+    bytes: Vec<u8>,
+}
+
+/// A frame that waits for earlier ones.
+struct Held {
+    key: (Time, LaneId, u64),
+    frame: Frame,
+    corrupted: bool,
+}
+
+impl Capture {
+    pub(crate) fn create(path: &Path, graph: &Graph, link: LinkId) -> io::Result<Self> {
+        let sink = BufWriter::new(NewFile::create(path)?);
+        let mut writer = Writer::new(sink, &format!("wiremend {}", crate::args::VERSION))?;
+        for lane in [link.forward(), link.backward()] {
+            writer.add_interface(&graph.lane_name(lane))?;
+        }
+        Ok(Self { link, writer, held: BinaryHeap::new(), seen: 0, bytes: Vec::new() })
+    }
+
+    /// Takes a frame, if it is one of this link.
+    pub(crate) fn take(&mut self, captured: &Captured) -> io::Result<()> {
+        if captured.lane.link() != self.link {
+            return Ok(());
+        }
+        self.seen += 1;
+        let key = (captured.time, captured.lane, self.seen);
+        self.held.push(Reverse(Held { key, frame: captured.frame, corrupted: captured.corrupted }));
+        if self.held.len() > HELD_MAX { self.write_first() } else { Ok(()) }
+    }
+
+    /// Writes all that is held; the file is complete but for its name.
+    pub(crate) fn complete(mut self) -> io::Result<NewFile> {
+        while !self.held.is_empty() {
+            self.write_first()?;
+        }
+        self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
+    }
+
+    fn write_first(&mut self) -> io::Result<()> {
+        let Some(Reverse(Held { key: (time, lane, _), frame, corrupted })) = self.held.pop() else { return Ok(()) };
+        emit(&frame, &mut self.bytes);
+        self.writer.write(&Packet {
+            interface: u32::from(lane != self.link.forward()),
+            time_ns: time.as_ns(),
+            original_len: self.bytes.len() as u32,
+            bytes: &self.bytes,
+            comment: corrupted.then_some("corrupted on this link; shown as it was sent"),
+        })
+    }
+}
+
+/// The bytes of a frame, without FCS.
+fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
+    match frame.kind {
+        Kind::Rc => emit_roce(frame, bytes),
+        Kind::Raw => emit_datagram(frame, bytes),
+        Kind::Corrupted => unreachable!("a frame is captured as it was sent"),
+    }
+}
+
+fn emit_roce(frame: &Frame, bytes: &mut Vec<u8>) {
+    let packet = &frame.packet;
+    let first = packet.psn.get();
+    let (bth, extension) = packet.to_wire();
+    let payload: Vec<u8> = (0..u32::from(packet.payload_len)).map(|i| first.wrapping_add(i) as u8).collect();
+    let roce = RoceFrame {
+        ethernet: ethernet(frame),
+        ip: IpRepr::V4(ip(frame)),
+        source_port: frame.entropy,
+        bth,
+        extension,
+        payload: &payload,
+    };
+    bytes.clear();
+    bytes.resize(roce.buffer_len(Trailer::None), 0);
+    roce.emit(Trailer::None, bytes);
+}
+
+fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {
+    let (ethernet, ip) = (ethernet(frame), ip(frame));
+    bytes.clear();
+    bytes.resize(usize::from(frame.len) - Trailer::Fcs.bytes(), 0);
+    let (mac, packet) = bytes.split_at_mut(ethernet.buffer_len());
+    ethernet.emit(ETHERTYPE_IPV4, mac);
+    let (header, datagram) = packet.split_at_mut(ip.buffer_len());
+    ip.emit(PROTOCOL_UDP, datagram.len(), header);
+    let (header, payload) = datagram.split_at_mut(UdpRepr::BYTES);
+    UdpRepr { source_port: frame.entropy, destination_port: DISCARD_PORT, checksum: 0 }.emit(payload.len(), header);
+}
+
+fn ethernet(frame: &Frame) -> EthernetRepr {
+    let mac = |host: HostId| MacAddr::local(host.0 + 1);
+    EthernetRepr { destination: mac(frame.dst), source: mac(frame.src), vlans: Vlans::Untagged }
+}
+
+fn ip(frame: &Frame) -> Ipv4Repr {
+    const FIRST: u32 = Ipv4Addr::new(10, 0, 0, 1).to_bits();
+    Ipv4Repr {
+        source: Ipv4Addr::from_bits(FIRST + frame.src.0),
+        destination: Ipv4Addr::from_bits(FIRST + frame.dst.0),
+        class: TrafficClass { dscp: frame.class << 3, ecn: Ecn::NotCapable },
+        identification: frame.ip_id,
+        dont_fragment: true,
+        ttl: frame.ttl,
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.key == other.key
+    }
+}
+
+impl Eq for Held {}
+
+impl PartialOrd for Held {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Held {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key.cmp(&other.key)
+    }
+}

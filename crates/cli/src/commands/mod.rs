@@ -1,0 +1,32 @@
+//! A file for each command.
+
+mod completions;
+mod list;
+mod man;
+mod repro;
+mod run;
+mod show;
+mod trace;
+
+use std::io::IsTerminal;
+
+use crate::args::{Arguments, Command};
+use crate::failure::{Answer, Failure};
+
+/// Does what the arguments ask for; without a command, the tour on a terminal and the help elsewhere.
+pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
+    match arguments.command {
+        Some(Command::Run(asked)) => run::run(&asked),
+        Some(Command::Trace(asked)) => trace::run(&asked),
+        Some(Command::Repro(asked)) => repro::run(&asked),
+        Some(Command::List(asked)) => list::run(&asked),
+        Some(Command::Show(asked)) => show::run(&asked),
+        Some(Command::Completions(asked)) => completions::run(&asked),
+        Some(Command::Man(asked)) => man::run(&asked),
+        None if std::io::stdout().is_terminal() => run::tour(),
+        None => {
+            eprint!("{}", crate::args::command().render_help());
+            Err(Failure::Input("no command; `wiremend run tour` is a good first one".to_owned()))
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! `wiremend run`: all variants of a scenario, compared.
+
+use std::path::{Path, PathBuf};
+
+use wiremend_measure::{Collector, Counters, Summary, VariantSummary};
+use wiremend_report::terminal as draw;
+use wiremend_report::{NewFile, Page, to_json};
+use wiremend_scenario::{Variant, nearest};
+use wiremend_sim::{Options, Simulation};
+use wiremend_units::LinkId;
+
+use crate::args::{CaptureRequest, Run, Scenario, VERSION};
+use crate::batch::{Batch, Failed, Ran, Run as OneRun};
+use crate::failure::{Answer, Failure};
+use crate::input::Input;
+use crate::order::Ordered;
+use crate::output::{Label, Output, Wanted};
+use crate::{machine, reading, signals, terminal};
+
+pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
+    signals::catch()?;
+    let input = Input::load(&asked.scenario.scenario, &asked.scenario.set)?;
+    let variants = input.variants(&asked.variant)?;
+    let runs = plan(asked, &input, &variants)?;
+    let output = asked.out.as_deref().map(|path| open_output(path, asked.csv, &runs)).transpose()?;
+    let threads = asked.threads.map_or_else(machine::cores, usize::from);
+    let batch = Batch { input: &input, runs, threads, output: output.as_ref() };
+    let ran = batch.run()?;
+
+    let (compared, captures) = compare(&variants, ran, asked.seeds as usize);
+    let (summaries, failed): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
+    let summary = Summary {
+        schema: Summary::SCHEMA,
+        scenario: input.name.clone(),
+        seed: seed_of(asked, &input.file.scenario),
+        seeds: asked.seeds,
+        version: VERSION.to_owned(),
+        variants: summaries,
+    };
+    let sentences = reading::sentences(&summary.variants);
+    if let Some(output) = output {
+        let page = Page {
+            title: input.title(),
+            sentences: &[vec![unwrapped(&input.file.scenario.about)], sentences.clone()].concat(),
+            summary: &summary,
+            scenario: input.file.text(),
+            command: &command(asked, summary.seed),
+        };
+        output.into_inner().finish(&summary, &page)?;
+    }
+    captures.into_iter().try_for_each(NewFile::finish).map_err(|error| Failure::file(&error))?;
+    let text = if asked.json { to_json(&summary) } else { told(&input, &summary, &failed, &sentences) };
+    terminal::print(&text)?;
+    Ok(Answer::Yes)
+}
+
+/// What a newcomer sees who asks for nothing.
+pub(super) fn tour() -> Result<Answer, Failure> {
+    let scenario = Scenario { scenario: "tour".to_owned(), set: Vec::new(), seed: None };
+    let answer = run(&Run {
+        scenario,
+        variant: Vec::new(),
+        seeds: 1,
+        threads: None,
+        out: None,
+        csv: false,
+        capture: Vec::new(),
+        json: false,
+    })?;
+    terminal::print(
+        "\nNext:\n  \
+         wiremend trace tour --variant go-back-n --flow slowest   the slowest flow, packet by packet\n  \
+         wiremend run tour --out results                          the same with files: open results/report.html\n  \
+         wiremend list                                            more scenarios\n  \
+         wiremend --help                                          all commands\n",
+    )?;
+    Ok(answer)
+}
+
+fn seed_of(asked: &Run, scenario: &wiremend_scenario::Scenario) -> u64 {
+    asked.scenario.seed.unwrap_or_else(|| scenario.seed.get())
+}
+
+/// All runs, variants first. What is wrong with a variant shows before any of them runs.
+fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<OneRun<'a>>, Failure> {
+    let is_one = variants.len() == 1 && asked.seeds == 1;
+    let mut runs = Vec::new();
+    for variant in variants {
+        let links = if asked.capture.is_empty() && variants.len() == 1 {
+            Vec::new()
+        } else {
+            links(&asked.capture, input, variant)?
+        };
+        for number in 0..asked.seeds {
+            let seed = seed_of(asked, &variant.scenario).wrapping_add(number);
+            let path = |request: &CaptureRequest| match is_one {
+                true => request.path.clone(),
+                false => numbered(&request.path, &variant.name, (asked.seeds > 1).then_some(seed)),
+            };
+            let captures = links.iter().copied().zip(asked.capture.iter().map(path)).collect();
+            runs.push(OneRun { variant, seed, captures });
+        }
+    }
+    for (number, request) in asked.capture.iter().enumerate() {
+        if asked.capture[..number].iter().any(|earlier| earlier.path == request.path) {
+            let path = request.path.display();
+            return Err(Failure::Input(format!("--capture: two links into one file `{path}`; give each its own")));
+        }
+    }
+    Ok(runs)
+}
+
+/// The links that are to be captured, which takes the network to tell.
+fn links(requests: &[CaptureRequest], input: &Input, variant: &Variant) -> Result<Vec<LinkId>, Failure> {
+    let mut options = Options::new(0);
+    options.memory_bytes_max = machine::memory_bytes_max();
+    let simulation = Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
+    let graph = simulation.graph();
+    let find = |request: &CaptureRequest| {
+        graph.link_by_name(&request.link).ok_or_else(|| {
+            let names: Vec<_> = (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let guess = nearest(&request.link, &names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let some = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
+            let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
+            Failure::Input(format!("--capture: unknown link `{}`{guess}; there are {some}{more}", request.link))
+        })
+    };
+    requests.iter().map(find).collect()
+}
+
+/// `link.pcapng` for a variant and perhaps a seed: `link-go-back-n-7.pcapng`.
+fn numbered(path: &Path, variant: &str, seed: Option<u64>) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{}", variant.chars().map(plain).collect::<String>()));
+    if let Some(seed) = seed {
+        name.push(format!("-{seed}"));
+    }
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+fn open_output(path: &Path, csv: bool, runs: &[OneRun<'_>]) -> Result<Ordered<Output>, Failure> {
+    let label =
+        |run: &OneRun<'_>| Label { variant: run.variant.name.clone(), seed: run.seed, entities: Vec::new() };
+    let series = runs.iter().any(|run| run.variant.scenario.series.is_some());
+    let output = Output::create(path, Wanted { csv, series }, runs.iter().map(label).collect())?;
+    Ok(Ordered::new(output, runs.len()))
+}
+
+/// Puts the seeds of each variant together.
+fn compare(variants: &[&Variant], ran: Vec<Ran>, seeds: usize) -> (Vec<(VariantSummary, Failed)>, Vec<NewFile>) {
+    let mut ran = ran.into_iter();
+    let mut captures = Vec::new();
+    let mut compared = Vec::new();
+    for variant in variants {
+        let (mut collector, mut counters, mut failed) = (Collector::new(), Counters::default(), Failed::default());
+        for one in ran.by_ref().take(seeds) {
+            collector.merge(&one.collector);
+            counters += one.counters;
+            failed.merge(one.failed);
+            captures.extend(one.captures);
+        }
+        compared.push((collector.summary(&variant.name, &counters), failed));
+    }
+    (compared, captures)
+}
+
+/// What people read: what it is, the table, a plot, what it says.
+fn told(input: &Input, summary: &Summary, failed: &[Failed], sentences: &[String]) -> String {
+    let screen = terminal::stdout();
+    let prose = screen.width.min(100);
+    let mut text = format!("{}\n", bold(input.title(), screen));
+    text.push_str(&terminal::wrapped(&input.file.scenario.about, prose));
+    text.push('\n');
+    text.push_str(&draw::table(&summary.variants, screen));
+    for (variant, failed) in summary.variants.iter().zip(failed) {
+        for (reason, flows) in &failed.0 {
+            let flows: Vec<_> = flows.iter().map(u64::to_string).collect();
+            text.push_str(&format!("{}: {reason}: first of them flow {}\n", variant.name, flows.join(", ")));
+        }
+    }
+    let plot = draw::tail_plot(&summary.variants, screen);
+    if !plot.is_empty() {
+        text.push_str("\nFlow completion times\n");
+        text.push_str(&plot);
+    }
+    if !sentences.is_empty() {
+        text.push('\n');
+        for sentence in sentences {
+            text.push_str(&terminal::wrapped(sentence, prose));
+        }
+    }
+    text
+}
+
+fn bold(text: &str, screen: draw::Terminal) -> String {
+    if screen.colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text.to_owned() }
+}
+
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The command that runs the same again.
+fn command(asked: &Run, seed: u64) -> String {
+    let mut words = vec!["wiremend run".to_owned(), quoted(&asked.scenario.scenario)];
+    words.extend(asked.scenario.set.iter().map(|set| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)))));
+    words.extend(asked.variant.iter().map(|name| format!("--variant {}", quoted(name))));
+    words.push(format!("--seed {seed}"));
+    if asked.seeds > 1 {
+        words.push(format!("--seeds {}", asked.seeds));
+    }
+    words.join(" ")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("impair.0.rate=1e-3"), "impair.0.rate=1e-3");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn captures_of_several_runs_have_a_file_each() {
+        let path = Path::new("a/link.pcapng");
+        assert_eq!(numbered(path, "1 MB/s", None), Path::new("a/link-1_MB_s.pcapng"));
+        assert_eq!(numbered(path, "base", Some(7)), Path::new("a/link-base-7.pcapng"));
+        assert_eq!(numbered(Path::new("x"), "base", None), Path::new("x-base"));
+    }
+}

@@ -1,0 +1,13 @@
+//! `wiremend show`: a scenario's file, to copy.
+
+use wiremend_scenario::builtin;
+
+use crate::args::Show;
+use crate::failure::{Answer, Failure};
+use crate::terminal;
+
+pub(super) fn run(asked: &Show) -> Result<Answer, Failure> {
+    let text = builtin::get(&asked.name).map_err(Failure::Input)?;
+    terminal::print(text)?;
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,36 @@
+//! Ctrl-C: the first one ends a run in good order, the second at once.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag;
+
+use crate::failure::Failure;
+
+static CAUGHT: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+
+/// From here on, a signal is noted and no longer ends the program at once.
+pub(crate) fn catch() -> Result<(), Failure> {
+    install().map_err(|error| Failure::Environment(format!("cannot watch for Ctrl-C: {error}")))
+}
+
+fn install() -> io::Result<()> {
+    let caught = CAUGHT.get_or_init(Arc::default);
+    let again = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // In this order: the flag of the first signal arms the end by the second.
+        flag::register_conditional_default(signal, Arc::clone(&again))?;
+        flag::register(signal, Arc::clone(&again))?;
+        flag::register_usize(signal, Arc::clone(caught), signal as usize)?;
+    }
+    Ok(())
+}
+
+/// The signal that was caught, if one was.
+pub(crate) fn caught() -> Option<u8> {
+    let signal = CAUGHT.get()?.load(Ordering::Relaxed);
+    u8::try_from(signal).ok().filter(|signal| *signal != 0)
+}

@@ -1,0 +1,83 @@
+//! What is written where.
+
+use std::io::{self, IsTerminal, Write};
+
+use terminal_size::{Width, terminal_size_of};
+use wiremend_report::terminal::Terminal;
+
+use crate::failure::Failure;
+
+/// Characters of a line where nothing says otherwise.
+const WIDTH: usize = 100;
+
+/// Data, on stdout.
+pub(crate) fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    written(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// What writing to stdout came to.
+pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::ClosedPipe),
+        Err(error) => Err(Failure::Environment(format!("cannot write to stdout: {error}"))),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A message, on stderr, in one line.
+pub(crate) fn say(message: &str) {
+    let mut line = String::from("wiremend: ");
+    for c in message.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line.push('\n');
+    // If even stderr is closed there is nobody left to tell.
+    let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// What stdout can show. `COLUMNS` has the first word on its width, `NO_COLOR` (see no-color.org) the last on colours.
+pub(crate) fn stdout() -> Terminal {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let asked = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let found = terminal_size_of(io::stdout()).map(|(Width(width), _)| usize::from(width));
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    Terminal {
+        width: asked.or(found).unwrap_or(WIDTH).clamp(40, 240),
+        colour: io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb,
+    }
+}
+
+/// Text in lines of at most `width` characters; words stay whole.
+pub(crate) fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let len = word.chars().count();
+        if used > 0 && used + 1 + len > width {
+            lines.push('\n');
+            used = 0;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += len;
+    }
+    if used > 0 {
+        lines.push('\n');
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::wrapped;
+
+    #[test]
+    fn lines_end_between_words() {
+        assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
+        assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
+        assert_eq!(wrapped(" \n", 10), "");
+    }
+}
