@@ -21,6 +21,7 @@ pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>)
 }
 
 /// Runs plainly.
+#[allow(dead_code, reason = "not every test runs plainly")]
 pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options::new(scenario(text).seed.get()))
 }
