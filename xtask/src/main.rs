@@ -2,8 +2,8 @@
 //!
 //! | chore | what it does | where |
 //! |---|---|---|
-//! | `test` | every check there is, and with `--install` what they need | [`test`] |
-//! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`bench`] |
+//! | `test` | every check there is, and with `--install` what they need | [`mod@test`] |
+//! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`mod@bench`] |
 //! | `docs` | rewrites the documents that are made from the code | [`docs`] |
 //! | `dist` | a static tarball and a Debian package | [`dist`] |
 //!

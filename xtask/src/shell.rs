@@ -75,9 +75,10 @@ pub(crate) fn metadata() -> Result<Value> {
     json(&mut command("cargo metadata --format-version 1 --no-deps"))
 }
 
-/// A command as one would type it.
+/// A command as one would type it, without the way to its program.
 pub(crate) fn line(command: &Command) -> String {
-    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 

@@ -1,23 +1,24 @@
 //! Checks on the program as it is built: the quick ledger, and the same digests from both ends of optimisation.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
-use crate::shell::{self, call};
+use crate::shell::{self, call, command};
 
 /// A run with losses, in several variants, short enough for a debug build.
 const SMALL_RUN: &str = "run tour --set workload.0.flows=300 --threads 2 --json";
 
 /// The claims that are cheap to measure hold.
 pub(super) fn check_ledger() -> Result<()> {
-    let program = shell::build("test-release")?;
-    shell::run(&mut call(&program, "repro V1 V2 --quick"))
+    shell::run(&mut call(&optimised()?, "repro V1 V2 --quick"))
 }
 
 /// A debug build computes what an optimised one does.
 pub(super) fn compare_digests() -> Result<()> {
-    let optimised = digests_in("test-release")?;
-    let debug = digests_in("dev")?;
+    let optimised = digests_by(&optimised()?)?;
+    let debug = digests_by(&shell::build("dev")?)?;
     for (variant, digest) in &optimised {
         println!("{digest} {variant}");
     }
@@ -25,9 +26,17 @@ pub(super) fn compare_digests() -> Result<()> {
     Ok(())
 }
 
-fn digests_in(profile: &str) -> Result<Vec<(String, String)>> {
-    let program = shell::build(profile)?;
-    let summary = shell::json(&mut call(&program, SMALL_RUN))?;
+/// The program as the tests were run on it. Building it alone would choose other features of its dependencies, and
+/// so compile most of them again.
+fn optimised() -> Result<PathBuf> {
+    shell::run(&mut command("cargo test --quiet --workspace --profile test-release --no-run"))?;
+    let program = shell::target_dir()?.join("test-release").join("wiremend");
+    ensure!(program.is_file(), "no test of the command line built `{}`", program.display());
+    Ok(program)
+}
+
+fn digests_by(program: &Path) -> Result<Vec<(String, String)>> {
+    let summary = shell::json(&mut call(program, SMALL_RUN))?;
     digests(&summary).with_context(|| format!("summary of `{SMALL_RUN}`"))
 }
 

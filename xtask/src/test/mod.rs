@@ -4,16 +4,18 @@
 
 mod builds;
 mod layers;
+mod limit;
 mod needs;
 mod tally;
 mod tree;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 
 use crate::Trouble;
 use crate::shell::{self, command, spoken};
+use limit::Limit;
 use tally::Tally;
 
 /// A check: its name, and what it does. Only the tests themselves add to the tally.
@@ -25,12 +27,17 @@ const CHECKS: &[Check] = &[
     ("format", |_| shell::run(&mut command("cargo fmt --all --check"))),
     ("dependencies: bans, licences, sources", |_| dependencies()),
     ("dependencies: advisories", |_| advisories()),
-    ("lints", |_| shell::run(&mut command("cargo clippy --quiet --workspace --all-targets -- -D warnings"))),
+    ("lints", |_| {
+        shell::run(&mut command("cargo clippy --quiet --keep-going --workspace --all-targets -- -D warnings"))
+    }),
     ("documents", |_| documents()),
     ("tests", tally::run_tests),
     ("ledger, quick", |_| builds::check_ledger()),
     ("debug and release agree", |_| builds::compare_digests()),
 ];
+
+/// No check needs half of it, on two cores and from nothing.
+const CHECK_TIME_MAX: Duration = Duration::from_mins(20);
 
 /// Runs all checks; with `install`, first installs what they need.
 pub(crate) fn run(install: bool) -> Result<(), Trouble> {
@@ -41,7 +48,12 @@ pub(crate) fn run(install: bool) -> Result<(), Trouble> {
     for (name, check) in CHECKS {
         println!("\n== {name}");
         let started = Instant::now();
-        match check(&mut tally) {
+        let limit = Limit::start(CHECK_TIME_MAX);
+        let mut outcome = check(&mut tally);
+        if limit.was_over() {
+            outcome = outcome.context("it took too long, and was ended");
+        }
+        match outcome {
             Ok(()) => println!("ok, {}", spoken(started.elapsed())),
             Err(error) => {
                 println!("FAILED, {}: {error:#}", spoken(started.elapsed()));
