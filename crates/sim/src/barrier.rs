@@ -7,14 +7,18 @@ pub(crate) struct Barrier {
     arrived: AtomicUsize,
     round: AtomicUsize,
     broken: AtomicBool,
+    spins_max: u32,
 }
 
-const SPINS_MAX: u32 = 20_000;
+/// A few microseconds, if every thread has a processor of its own; else waiting only keeps the others from it.
+const SPINS_MAX: u32 = 4_000;
 
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
         let zero = || AtomicUsize::new(0);
-        Self { threads, arrived: zero(), round: zero(), broken: AtomicBool::new(false) }
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        let spins_max = if threads <= processors { SPINS_MAX } else { 0 };
+        Self { threads, arrived: zero(), round: zero(), broken: AtomicBool::new(false), spins_max }
     }
 
     /// Waits until all threads are here. Panics if one of them has.
@@ -32,7 +36,7 @@ impl Barrier {
         while self.round.load(Ordering::Acquire) == round {
             assert!(!self.broken.load(Ordering::Relaxed), "another thread of the simulation panicked");
             spins += 1;
-            if spins < SPINS_MAX { std::hint::spin_loop() } else { std::thread::yield_now() }
+            if spins < self.spins_max { std::hint::spin_loop() } else { std::thread::yield_now() }
         }
     }
 

@@ -53,8 +53,10 @@ pub(crate) enum Action {
 pub(crate) struct Post {
     pub(crate) dst: HostId,
     pub(crate) bytes: u32,
-    /// The flow whose end this message's completion is, unless the application keeps the books.
+    /// The flow that it belongs to, if any.
     pub(crate) flow: Option<FlowId>,
+    /// The flow ends when the message completes. Else the application says when.
+    pub(crate) ends_flow: bool,
 }
 
 /// A flow's end, as its application sees it.

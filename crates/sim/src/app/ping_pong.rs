@@ -86,7 +86,8 @@ impl PingPong {
         self.replied = false;
         self.done = None;
         actions.push(Action::Begin);
-        actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow: None }));
+        let flow = Some(FlowId(self.first_flow.0 + self.begun - 1));
+        actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow, ends_flow: false }));
     }
 
     fn end(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
@@ -129,7 +130,7 @@ impl Echo {
         }
         if let Some(dst) = self.waiting.take() {
             self.busy = true;
-            actions.push(Action::Post(Post { dst, bytes: self.bytes, flow: None }));
+            actions.push(Action::Post(Post { dst, bytes: self.bytes, flow: None, ends_flow: false }));
         }
     }
 }

@@ -75,7 +75,7 @@ impl Poisson {
         while self.next <= now {
             let bytes = self.sizes.draw(&mut self.random);
             let dst = self.pick.draw(&mut self.random);
-            actions.push(Action::Post(Post { dst, bytes, flow: Some(self.flow) }));
+            actions.push(Action::Post(Post { dst, bytes, flow: Some(self.flow), ends_flow: true }));
             self.flow.0 += self.flow_step;
             self.left -= 1;
             self.draw_next();

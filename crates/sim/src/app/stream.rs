@@ -46,7 +46,7 @@ impl Stream {
         if !self.is_done() {
             let flow = FlowId(self.first_flow.0 + self.begun);
             self.begun += 1;
-            actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow: Some(flow) }));
+            actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow: Some(flow), ends_flow: true }));
         }
     }
 }

@@ -38,6 +38,7 @@ pub(super) struct Connection {
 /// A message under way.
 struct Posted {
     app: u16,
+    /// The flow that ends with it.
     flow: Option<FlowId>,
     bytes: u32,
     message: u32,
@@ -73,15 +74,15 @@ impl Host {
         connection.messages += 1;
         connection.posted.push_back(Posted {
             app: app as u16,
-            flow: post.flow,
+            flow: post.flow.filter(|_| post.ends_flow),
             bytes: post.bytes,
             message: connection.messages,
             start: cx.now,
             delivered: None,
             before: connection.requester.counters().to_owned(),
         });
+        cx.tally.open += u64::from(post.ends_flow);
         if let Some(flow) = post.flow {
-            cx.tally.open += 1;
             cx.wires.watch.on_post(cx.now, self.id, connection.serial, flow, post.bytes);
         }
         let transport = &cx.net.transport;
@@ -238,8 +239,9 @@ impl Host {
         if connection.serial != serial {
             return;
         }
+        // The responder counts messages in 24 bits (IBA 9.7.7.1), and a requester has fewer outstanding.
         if let Some(first) = connection.posted.front().map(|posted| posted.message)
-            && let Some(posted) = connection.posted.get_mut(message.wrapping_sub(first) as usize)
+            && let Some(posted) = connection.posted.get_mut((message.wrapping_sub(first) & 0xFF_FFFF) as usize)
         {
             posted.delivered = Some(at);
         }

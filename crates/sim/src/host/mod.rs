@@ -228,9 +228,10 @@ impl Host {
         for action in actions.drain(..) {
             match action {
                 Action::Post(post) => self.post(cx, index, &post),
-                Action::End(row) => {
+                Action::End(ended) => {
                     cx.tally.open -= 1;
-                    cx.tally.rows.push(self.row(cx.net, &row));
+                    cx.wires.watch.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
+                    cx.tally.rows.push(self.row(cx.net, &ended));
                 }
                 Action::Begin => cx.tally.open += 1,
                 Action::Raw(raw) => self.send_raw(cx, &raw),

@@ -147,8 +147,12 @@ impl Host {
         let transport = &cx.net.transport;
         while let Some(slot) = self.nic.acks.pop_front() {
             let context = self.contexts.get_mut(slot);
-            context.queued = false;
-            if let Some(packet) = context.responder.poll_transmit(&transport.config) {
+            let packet = context.responder.poll_transmit(&transport.config);
+            context.queued = context.responder.has_output();
+            if context.queued {
+                self.nic.ready.push_back(Sender::responder(slot));
+            }
+            if let Some(packet) = packet {
                 return Some(answer(self.id, context, packet, transport));
             }
         }
