@@ -8,11 +8,9 @@ use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
-use crate::quantity::Limit;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::topology::{Graph, Shape, Topology};
-use crate::transport::Transport;
 use crate::value::{Place, Placed};
 use crate::workload::{App, Flows, Workload};
 
@@ -21,7 +19,6 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     let in_table =
         |place: Place| move |(inner, why): Misfit| Flaw { offset: inner.0.or(place.0), message: why };
     check_topology(&scenario.topology).map_err(in_table(scenario.topology.place))?;
-    check_transport(&scenario.transport).map_err(in_table(scenario.transport.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();
         return Err(Flaw { offset: None, message });
@@ -128,19 +125,6 @@ impl Components {
     fn join(&mut self, a: usize, b: usize) {
         let (a, b) = (self.root(a), self.root(b));
         self.parent[a] = b;
-    }
-}
-
-fn check_transport(transport: &Transport) -> Result<(), Misfit> {
-    let ack_every = transport.ack_every;
-    match transport.window {
-        Limit::Max(window) if window.get() < ack_every.get() => misfit(format!(
-            "a window of {} packets is shut before {} packets ask for an acknowledgement; \
-             `ack_every` is at most `window`",
-            window.get(),
-            ack_every.get()
-        )),
-        _ => Ok(()),
     }
 }
 

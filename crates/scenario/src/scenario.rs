@@ -28,7 +28,7 @@ pub struct Scenario {
     pub topology: Placed<Topology>,
     /// The reliable connection.
     #[serde(default)]
-    pub transport: Placed<Transport>,
+    pub transport: Transport,
     /// How the simulator works.
     #[serde(default)]
     pub engine: Engine,

@@ -34,7 +34,8 @@ pub struct Transport {
     pub rnr_retry: Within<u8, 0, 7>,
     /// Packets that may be unacknowledged.
     pub window: Limit<Within<u32, 1, 8_388_607>>,
-    /// An acknowledgement is asked for on the last packet of a message and at least on one of so many packets.
+    /// An acknowledgement is asked for on the last packet of a message, on the one that fills the window, and at least
+    /// on one of so many packets.
     pub ack_every: Within<u32, 1, 8_388_607>,
     /// Whether an acknowledgement that still waits for the port is replaced by a newer one.
     pub ack_coalescing: bool,

@@ -94,11 +94,6 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "s.toml:7:13: unknown value `atomic`; allowed: write, send, read",
     ),
     (
-        "mtu = 1024",
-        "window = 8\nack_every = 16",
-        "s.toml:6:1: a window of 8 packets is shut before 16 packets ask for an acknowledgement; `ack_every` is at most `window`",
-    ),
-    (
         "load = 0.5",
         "load = 0",
         "s.toml:11:8: a load of 0 is out of range; expected a load above 0 and at most 2 such as 0.5",
