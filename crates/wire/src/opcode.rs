@@ -123,6 +123,12 @@ impl Opcode {
         matches!(self as u8, 0x0D..=0x12)
     }
 
+    /// A packet of a READ's answer.
+    #[inline]
+    pub const fn is_read_response(self) -> bool {
+        matches!(self as u8, 0x0D..=0x10)
+    }
+
     /// As people and other tools write it: the verb in capitals, then the position in the message.
     pub const fn name(self) -> &'static str {
         match self {
@@ -203,6 +209,7 @@ mod tests {
                 opcode.is_response() && opcode != Opcode::ReadResponseMiddle,
                 "{opcode}"
             );
+            assert_eq!(opcode.is_read_response(), opcode.name().starts_with("READ response"), "{opcode}");
         }
     }
 }

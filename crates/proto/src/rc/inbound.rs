@@ -13,7 +13,7 @@ pub(super) struct Inbound {
     pub(super) expected: u64,
     /// The first packet of the message that `expected` belongs to.
     message_first: u64,
-    /// A NAK for `expected` is out; there is no second one (IBA 9.7.5).
+    /// A NAK for `expected` is out; there is no second one.
     pub(super) nak_sent: bool,
     /// The operation that is under way, between FIRST and LAST.
     open: Option<Op>,
@@ -138,6 +138,16 @@ impl Inbound {
     pub(super) const fn accept_read(&mut self, packets: u32) {
         self.expected += packets as u64;
         self.message_first = self.expected;
+    }
+
+    /// The missing number to ask for, unless that was done: one NAK per expected number (IBA 9.7.5).
+    #[inline]
+    pub(super) const fn ask_once(&mut self) -> Option<u64> {
+        if self.nak_sent {
+            return None;
+        }
+        self.nak_sent = true;
+        Some(self.expected)
     }
 
     /// Forgets what was received of the message that is under way.

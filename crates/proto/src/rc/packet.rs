@@ -123,13 +123,10 @@ impl Packet {
     /// the wire, and means nothing in a packet that was received.
     #[inline]
     pub const fn source(&self) -> Option<u64> {
-        match self.opcode {
-            Opcode::ReadResponseFirst
-            | Opcode::ReadResponseMiddle
-            | Opcode::ReadResponseLast
-            | Opcode::ReadResponseOnly => Some((self.ext[2] as u64) << 32 | self.ext[3] as u64),
-            _ => None,
+        if !self.opcode.is_read_response() {
+            return None;
         }
+        Some((self.ext[2] as u64) << 32 | self.ext[3] as u64)
     }
 
     /// The headers that say the same on the wire, in the default partition and without congestion marks.

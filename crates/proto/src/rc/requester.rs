@@ -215,13 +215,9 @@ impl Requester {
                 self.on_acknowledge(config, now, seq, packet);
                 None
             }
-            (
-                Opcode::ReadResponseFirst
-                | Opcode::ReadResponseMiddle
-                | Opcode::ReadResponseLast
-                | Opcode::ReadResponseOnly,
-                Some(seq),
-            ) => self.on_read_response(config, now, seq, packet.payload_len),
+            (opcode, Some(seq)) if opcode.is_read_response() => {
+                self.on_read_response(config, now, seq, packet.payload_len)
+            }
             _ => {
                 self.counters.ignored += 1;
                 None

@@ -272,7 +272,7 @@ impl Responder {
     /// Whether [`Self::poll_transmit`] would give a packet.
     #[inline]
     pub fn has_output(&self) -> bool {
-        self.reply.is_some() || self.reads.as_ref().is_some_and(|reads| reads.has_output())
+        self.reply.is_some() || self.is_reading()
     }
 
     /// READ responses wait: data that share the port with other data, unlike a bare acknowledgement.

@@ -16,12 +16,8 @@ pub(super) fn resume(flight: &Flight, _: &Item) -> u64 {
     flight.una
 }
 
-/// One NAK per expected number. If it, or what is sent because of it, is lost, only a timeout helps (JCST §3.1).
+/// If the one NAK, or what is sent because of it, is lost, only a timeout helps (JCST §3.1).
 #[inline]
 pub(super) fn on_ahead(inbound: &mut Inbound) -> Ahead {
-    if inbound.nak_sent {
-        return Ahead::Drop;
-    }
-    inbound.nak_sent = true;
-    Ahead::Nak(inbound.expected)
+    inbound.ask_once().map_or(Ahead::Drop, Ahead::Nak)
 }

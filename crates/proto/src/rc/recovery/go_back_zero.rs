@@ -24,11 +24,7 @@ pub(super) fn resume(_: &Flight, oldest: &Item) -> u64 {
 
 #[inline]
 pub(super) fn on_ahead(inbound: &mut Inbound) -> Ahead {
-    if inbound.nak_sent {
-        return Ahead::Drop;
-    }
-    inbound.nak_sent = true;
-    let missing = inbound.expected;
+    let Some(missing) = inbound.ask_once() else { return Ahead::Drop };
     inbound.restart_message();
     Ahead::Nak(missing)
 }
