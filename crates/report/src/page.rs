@@ -28,9 +28,9 @@ const LAYOUT: &str = "\
 body{margin:0 auto;max-width:1200px;padding:24px 20px 48px;background:var(--ground);color:var(--ink);\
 font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\
 h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}.faint{color:var(--faint);font-size:14px}\
-.wide{overflow-x:auto}table{border-collapse:collapse;font-size:14px;font-variant-numeric:tabular-nums}\
-th,td{padding:7px 10px;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
-th:first-child,td:first-child{padding-left:0}td.n{white-space:nowrap}td.t{min-width:11em}\
+.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:13.5px;font-variant-numeric:tabular-nums}\
+th,td{padding:7px 8px;text-align:left;border-bottom:1px solid var(--grid);vertical-align:top}\
+th:first-child,td:first-child{padding-left:0}td.n{white-space:nowrap}td.t{min-width:9em}\
 th{font-weight:600}th.n{max-width:6em}th[title]{cursor:help}.n{text-align:right}td:first-child{font-weight:600}\
 figure{margin:20px 0;overflow-x:auto}figure svg{width:100%;max-width:920px;height:auto}.bad{color:var(--bad)}\
 pre{overflow-x:auto;padding:14px;border:1px solid var(--grid);border-radius:6px;\

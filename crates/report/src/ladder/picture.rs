@@ -14,7 +14,7 @@ use crate::markup::{At, Escaped, squeezed};
 use crate::plot::drawing::{Entry, Legend, open};
 
 const TIMES: f64 = 92.0;
-const NOTES: f64 = 216.0;
+const NOTES: f64 = 236.0;
 const LINE: f64 = 15.0;
 
 pub(super) fn draw(title: &str, lanes: &Lanes, steps: &[Step]) -> String {
