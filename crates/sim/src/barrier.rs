@@ -16,6 +16,7 @@ const SPINS_MAX: u32 = 4_000;
 impl Barrier {
     pub(crate) fn new(threads: usize) -> Self {
         let zero = || AtomicUsize::new(0);
+        #[expect(clippy::disallowed_methods, reason = "how to wait changes no result")]
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let spins_max = if threads <= processors { SPINS_MAX } else { 0 };
         Self { threads, arrived: zero(), round: zero(), broken: AtomicBool::new(false), spins_max }

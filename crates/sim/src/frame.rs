@@ -38,9 +38,26 @@ impl Frame {
     /// Nothing to nobody, for tests.
     #[cfg(test)]
     pub(crate) fn blank() -> Self {
-        let packet = rc::Packet::new(Opcode::SendOnly, wiremend_units::QpNum::default(), wiremend_units::Psn::default());
+        let packet = rc::Packet::new(
+            Opcode::SendOnly,
+            wiremend_units::QpNum::default(),
+            wiremend_units::Psn::default(),
+        );
         let (src, dst) = (HostId(0), HostId(1));
-        Self { packet, src, dst, serial: 0, len: 64, ip_id: 0, entropy: 0, ingress: 0, kind: Kind::Raw, class: 0, ttl: 1, copy: 0 }
+        Self {
+            packet,
+            src,
+            dst,
+            serial: 0,
+            len: 64,
+            ip_id: 0,
+            entropy: 0,
+            ingress: 0,
+            kind: Kind::Raw,
+            class: 0,
+            ttl: 1,
+            copy: 0,
+        }
     }
 
     /// What an impairment may look at.

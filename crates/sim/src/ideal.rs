@@ -16,10 +16,20 @@ pub(crate) fn alone(net: &Network, there: &[LaneId], back: &[LaneId], bytes: u32
     let mtu = u32::from(net.transport.config.mtu);
     match net.transport.op {
         rc::Op::Read => {
-            let shapes = [Opcode::ReadResponseFirst, Opcode::ReadResponseMiddle, Opcode::ReadResponseLast, Opcode::ReadResponseOnly];
+            let shapes = [
+                Opcode::ReadResponseFirst,
+                Opcode::ReadResponseMiddle,
+                Opcode::ReadResponseLast,
+                Opcode::ReadResponseOnly,
+            ];
             one(net, there, Opcode::ReadRequest) + message(net, back, bytes, shapes).last
         }
-        _ => acknowledged(net, back, bytes.div_ceil(mtu), &message(net, there, bytes, shapes_of(net.transport.op))),
+        _ => acknowledged(
+            net,
+            back,
+            bytes.div_ceil(mtu),
+            &message(net, there, bytes, shapes_of(net.transport.op)),
+        ),
     }
 }
 
@@ -31,7 +41,9 @@ pub(crate) fn one_way(net: &Network, path: &[LaneId], bytes: u32) -> Span {
 fn shapes_of(op: rc::Op) -> [Opcode; 4] {
     match op {
         rc::Op::Send => [Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast, Opcode::SendOnly],
-        rc::Op::Write | rc::Op::Read => [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly],
+        rc::Op::Write | rc::Op::Read => {
+            [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly]
+        }
     }
 }
 
@@ -61,7 +73,12 @@ fn one(net: &Network, path: &[LaneId], opcode: Opcode) -> Span {
     pipe.arrival()
 }
 
-fn message(net: &Network, path: &[LaneId], bytes: u32, [first, middle, last, only]: [Opcode; 4]) -> Delivered {
+fn message(
+    net: &Network,
+    path: &[LaneId],
+    bytes: u32,
+    [first, middle, last, only]: [Opcode; 4],
+) -> Delivered {
     let mtu = u32::from(net.transport.config.mtu);
     let mut pipe = Pipe::new(net, path);
     if bytes <= mtu {

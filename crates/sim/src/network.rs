@@ -67,7 +67,8 @@ impl Network {
         let delays: Vec<_> = lanes.iter().map(|lane| lane.delay).collect();
         let plan = Plan::of(&graph, &delays);
         let routes = Routes::shortest(&graph);
-        let salts = graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
+        let salts =
+            graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
         Self { graph, routes, lanes, plan, transport, seed, salts }
     }
 
@@ -81,7 +82,7 @@ impl Network {
         }
         let flow = u64::from(way.src.0) << 40 ^ u64::from(way.dst.0) << 16 ^ u64::from(way.entropy);
         let hash = mix(flow ^ self.salts[switch.index()]) >> 32;
-        lanes[(hash * lanes.len() as u64 >> 32) as usize]
+        lanes[((hash * lanes.len() as u64) >> 32) as usize]
     }
 
     /// The lanes that a frame crosses.
@@ -126,6 +127,7 @@ fn lane_of(graph: &Graph, latencies: Latencies, lane: LaneId) -> Lane {
     let is_host = |node: NodeId| node.0 < graph.host_count();
     let out = if is_host(from) { latencies.host_tx } else { Span::ZERO };
     let into = if is_host(to) { latencies.host_rx } else { latencies.switch };
-    let ingress = graph.ports(to).iter().position(|port| *port == lane.reverse()).expect("a lane ends at a port");
+    let ingress =
+        graph.ports(to).iter().position(|port| *port == lane.reverse()).expect("a lane ends at a port");
     Lane { to, ingress: ingress as u16, rate: link.rate, delay: link.delay + out + into }
 }

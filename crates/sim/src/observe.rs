@@ -1,7 +1,7 @@
 //! What is seen of a run besides its results: frames on chosen links, and every step of one flow.
 
 use wiremend_impair::Fate;
-use wiremend_measure::{Outcome, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat, PacketKind};
+use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat};
 use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
@@ -64,7 +64,11 @@ impl Watch {
             && tracer.follows(frame)
         {
             let (from, to) = tracer.ends[lane.index()];
-            let fate = if fate == Fate::Corrupt { wiremend_measure::Fate::Corrupt } else { wiremend_measure::Fate::Pass };
+            let fate = if fate == Fate::Corrupt {
+                wiremend_measure::Fate::Corrupt
+            } else {
+                wiremend_measure::Fate::Pass
+            };
             let packet = describe(frame);
             tracer.note(start, from, TraceWhat::Sent { packet, to, arrive, fate });
         }
@@ -137,7 +141,8 @@ impl Watch {
         if let Some(tracer) = &mut self.tracer
             && tracer.flow == flow
         {
-            let what = if outcome.is_finished() { TraceWhat::Completed } else { TraceWhat::Failed { outcome } };
+            let what =
+                if outcome.is_finished() { TraceWhat::Completed } else { TraceWhat::Failed { outcome } };
             tracer.note(now, NodeId(host.0), what);
         }
     }

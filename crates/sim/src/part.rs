@@ -18,7 +18,7 @@ pub(crate) struct Part {
     pub(crate) number: u16,
     pub(crate) net: Arc<Network>,
     /// Which part each node belongs to.
-    pub(crate) part_of_node: Arc<[u16]>,
+    pub(crate) owner_of_node: Arc<[u16]>,
     pub(crate) wires: Wires,
     /// All hosts of the fabric, so that a host's number is its place; those of other parts stay idle.
     pub(crate) hosts: Vec<Host>,
@@ -79,7 +79,7 @@ impl Part {
             let mut row = |metric, value| {
                 self.samples.push(SeriesRow { time_ps: now.as_ps(), entity: lane.0, metric, value });
             };
-            let owns = |node: NodeId| self.part_of_node[node.index()] == self.number;
+            let owns = |node: NodeId| self.owner_of_node[node.index()] == self.number;
             // What a lane carries is counted where it ends; what waits, where it begins.
             if owns(self.net.graph.lane_to(*lane)) {
                 row(Metric::TxBytes, counters.tx_bytes - last.tx_bytes);
@@ -94,7 +94,7 @@ impl Part {
     }
 
     pub(crate) fn owns(&self, host: HostId) -> bool {
-        self.part_of_node[host.index()] == self.number
+        self.owner_of_node[host.index()] == self.number
     }
 
     #[inline]
@@ -105,12 +105,11 @@ impl Part {
             self.wires.discard(lane, frame);
             return;
         }
-        match node.0.checked_sub(self.hosts.len() as u32) {
-            Some(switch) => self.forward(now, SwitchId(switch), frame, ingress),
-            None => {
-                let frame = self.wires.consume(frame);
-                self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
-            }
+        if let Some(switch) = node.0.checked_sub(self.hosts.len() as u32) {
+            self.forward(now, SwitchId(switch), frame, ingress);
+        } else {
+            let frame = self.wires.consume(frame);
+            self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
         }
     }
 
@@ -138,12 +137,11 @@ impl Part {
     #[inline]
     fn on_port_free(&mut self, now: Time, lane: LaneId) {
         // Lane and its reverse end at each other's nodes: the sender of a lane is where its reverse ends.
-        match self.net.switch_at(lane.reverse()) {
-            Some(_) => self.wires.on_egress_free(now, lane),
-            None => {
-                let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
-                self.with_host(now, host, Host::on_port_free);
-            }
+        if self.net.switch_at(lane.reverse()).is_some() {
+            self.wires.on_egress_free(now, lane);
+        } else {
+            let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
+            self.with_host(now, host, Host::on_port_free);
         }
     }
 
@@ -160,7 +158,7 @@ impl Part {
     fn hand_over_notices(&mut self) {
         let mut notices = std::mem::take(&mut self.wires.notices);
         for notice in notices.drain(..) {
-            let part = self.part_of_node[notice.to.index()];
+            let part = self.owner_of_node[notice.to.index()];
             if part == self.number {
                 self.deliver(notice);
             } else {

@@ -6,7 +6,10 @@ pub(crate) fn prefetch<T>(value: &T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        #[expect(unsafe_code, reason = "a prefetch reads nothing and faults on nothing, and the address is a reference's")]
+        #[expect(
+            unsafe_code,
+            reason = "a prefetch reads nothing and faults on nothing, and the address is a reference's"
+        )]
         // SAFETY: prefetching has no architectural effect, for whatever address.
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(value).cast());

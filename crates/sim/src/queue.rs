@@ -347,7 +347,11 @@ mod tests {
                     _ => draw(3_000_000),
                 };
                 // Coarse far times, so that a source is often moved away and back to the same instant.
-                let time = if ahead > 1_000_000_000 { (now + ahead).next_multiple_of(1_000_000_000) } else { now + ahead };
+                let time = if ahead > 1_000_000_000 {
+                    (now + ahead).next_multiple_of(1_000_000_000)
+                } else {
+                    now + ahead
+                };
                 if plain[source as usize] == NEVER {
                     queue.arm(Source(source), Time::from_ps(time));
                     plain[source as usize] = time;
@@ -357,7 +361,9 @@ mod tests {
                 }
                 let end = now + draw(40_000);
                 while let Some((time, source)) = queue.pop(Time::from_ps(end)) {
-                    let first = (0..300).filter(|s| plain[*s] != NEVER).min_by_key(|s| queue.event(plain[*s], *s as u32));
+                    let first = (0..300)
+                        .filter(|s| plain[*s] != NEVER)
+                        .min_by_key(|s| queue.event(plain[*s], *s as u32));
                     assert_eq!(Some(source.0 as usize), first);
                     assert_eq!(plain[source.0 as usize], time.as_ps());
                     plain[source.0 as usize] = NEVER;
@@ -365,7 +371,10 @@ mod tests {
                 assert!(plain.iter().all(|time| *time >= end));
                 now = end;
             }
-            assert_eq!(queue.next_time().map(Time::as_ps), plain.iter().copied().min().filter(|time| *time != NEVER));
+            assert_eq!(
+                queue.next_time().map(Time::as_ps),
+                plain.iter().copied().min().filter(|time| *time != NEVER)
+            );
             let left = plain.iter().filter(|time| **time != NEVER).count();
             assert_eq!(drain(&mut queue).len(), left);
         }

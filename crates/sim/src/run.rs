@@ -201,7 +201,9 @@ fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
 /// The end of the next window, or of the run.
 fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
     let limits = shared.limits;
-    let sum = |field: fn(&State) -> &AtomicU64| shared.state.iter().map(|s| field(s).load(Ordering::Relaxed)).sum::<u64>();
+    let sum = |field: fn(&State) -> &AtomicU64| {
+        shared.state.iter().map(|s| field(s).load(Ordering::Relaxed)).sum::<u64>()
+    };
     let next = shared.state.iter().map(|state| state.next.load(Ordering::Relaxed)).min().unwrap_or(u64::MAX);
     let next = Time::from_ps(next);
     if shared.halt.load(Ordering::Relaxed) {

@@ -103,12 +103,14 @@ impl Simulation {
 
     fn results(mut self, mut collector: Collector, end: Time, ending: Ending) -> Results {
         let graph = &self.net.graph;
-        let part_of_node = Arc::clone(&self.parts[0].part_of_node);
+        let owner_of_node = Arc::clone(&self.parts[0].owner_of_node);
         let hosts: Vec<_> = graph
             .hosts()
-            .map(|host| self.parts[usize::from(part_of_node[host.index()])].hosts[host.index()].counters.clone())
+            .map(|host| {
+                self.parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].counters.clone()
+            })
             .collect();
-        let of_node = |node: NodeId| &self.parts[usize::from(part_of_node[node.index()])].wires;
+        let of_node = |node: NodeId| &self.parts[usize::from(owner_of_node[node.index()])].wires;
         let lanes: Vec<_> = graph
             .lanes()
             .map(|lane| {

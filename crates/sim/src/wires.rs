@@ -105,7 +105,8 @@ impl Wires {
     pub(crate) fn add_port(&mut self, lane: &crate::network::Lane, to_part: Option<u16>) {
         const PS_BITS: u64 = 8 * 1_000_000_000_000;
         let bits_per_s = lane.rate.bits_per_s();
-        let whole = PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
+        let whole =
+            PS_BITS.is_multiple_of(bits_per_s).then(|| u32::try_from(PS_BITS / bits_per_s).ok()).flatten();
         self.rings.push(Ring::new(lane.to, lane.ingress));
         self.rates.push(lane.rate);
         self.ports.push(Port {
@@ -254,7 +255,8 @@ impl Wires {
         let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let waiting = Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
+        let waiting =
+            Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
         match egress.offer(now, waiting, frame.class, port.busy_until) {
             Taken::Dropped => {
                 port.dropped += 1;

@@ -23,7 +23,12 @@ fn slowdown_is_one() {
                      [[workload]]\nkind = \"flows\"\nbytes = \"{bytes}B\"\npattern = \"point-to-point\"\n"
                 ));
                 assert_eq!(rows.len(), 1);
-                assert_eq!(rows[0].slowdown(), 1.0, "{operation} of {bytes} B over\n{topology}: {:?}", rows[0]);
+                assert_eq!(
+                    rows[0].slowdown(),
+                    1.0,
+                    "{operation} of {bytes} B over\n{topology}: {:?}",
+                    rows[0]
+                );
                 assert_eq!(results.in_flight, 0);
                 assert!(rows[0].delivered_ps.is_some_and(|at| at <= rows[0].end_ps));
             }
@@ -34,7 +39,8 @@ fn slowdown_is_one() {
 /// Two hosts, one switch, 100G, 100 ns: every term by hand.
 #[test]
 fn one_packet_takes_its_serializations_and_delays() {
-    let (_, rows) = run("title = \"one\"\n[topology]\nkind = \"pair\"\ndelay = \"100ns\"\nswitch_latency = \"300ns\"\n\
+    let (_, rows) =
+        run("title = \"one\"\n[topology]\nkind = \"pair\"\ndelay = \"100ns\"\nswitch_latency = \"300ns\"\n\
          [[workload]]\nkind = \"flows\"\nbytes = \"1024B\"\npattern = \"point-to-point\"\n");
     let (data, ack) = ((1102 + 20) * 80, (66 + 20) * 80);
     assert_eq!(rows[0].delivered_ps, Some(2 * (data + 100_000) + 300_000));
@@ -52,7 +58,9 @@ fn a_paced_connection_keeps_its_rate() {
 
 #[test]
 fn a_list_starts_each_flow_at_its_time() {
-    let (_, mut rows) = run("title = \"list\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"list\"\nfile = \"two.csv\"\n");
+    let (_, mut rows) = run(
+        "title = \"list\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"list\"\nfile = \"two.csv\"\n",
+    );
     rows.sort_by_key(|row| row.flow);
     assert_eq!([rows[0].start_ps, rows[1].start_ps], [0, 250_000]);
     assert_eq!([(rows[0].src, rows[0].bytes), (rows[1].src, rows[1].bytes)], [(0, 5000), (1, 100)]);

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::fmt::Write;
+
 use common::run;
 use wiremend_measure::TimeoutCause;
 
@@ -12,7 +14,8 @@ fn scripted(forward: &str, backward: &str) -> (wiremend_sim::Results, wiremend_m
         .to_owned();
     for (direction, rules) in [("forward", forward), ("backward", backward)] {
         if !rules.is_empty() {
-            text += &format!(
+            let _ = write!(
+                text,
                 "[[impair]]\nkind = \"script\"\nlinks = [\"h0-tor\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
             );
         }
@@ -78,8 +81,10 @@ fn a_loss_in_the_middle_costs_no_timeout() {
 /// Nothing arrives, ever: the connection gives up and says why; the run ends by itself.
 #[test]
 fn a_dead_link_ends_in_exhausted_retries() {
-    let (results, rows) = run("title = \"dead\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1KiB\"\n\
-         pattern = \"point-to-point\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 1.0\n");
+    let (results, rows) = run(
+        "title = \"dead\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1KiB\"\n\
+         pattern = \"point-to-point\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 1.0\n",
+    );
     assert_eq!(rows[0].outcome, wiremend_measure::Outcome::RetryExceeded);
     assert_eq!(rows[0].timeouts, 8, "seven retries, and the expiry that finds none left");
     assert_eq!(causes(&results), [8, 0, 0, 0, 0]);
@@ -88,9 +93,11 @@ fn a_dead_link_ends_in_exhausted_retries() {
 /// Without a timer a lost tail is never noticed: the run says that it stalled.
 #[test]
 fn without_a_timer_a_lost_tail_stalls() {
-    let (results, rows) = run("title = \"no timer\"\n[topology]\nkind = \"pair\"\n[transport]\ntimeout = 0\n[[workload]]\n\
+    let (results, rows) = run(
+        "title = \"no timer\"\n[topology]\nkind = \"pair\"\n[transport]\ntimeout = 0\n[[workload]]\n\
          kind = \"flows\"\nbytes = \"1KiB\"\npattern = \"point-to-point\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\n\
-         rate = 1.0\n");
+         rate = 1.0\n",
+    );
     assert_eq!(results.ending, wiremend_sim::Ending::Stalled);
     assert_eq!(rows[0].outcome, wiremend_measure::Outcome::Stalled);
 }

@@ -30,7 +30,8 @@ impl List {
 
     pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
         while let Some(planned) = self.flows.pop_if(|planned| planned.start <= now) {
-            let post = Post { dst: planned.dst, bytes: planned.bytes, flow: Some(planned.flow), ends_flow: true };
+            let post =
+                Post { dst: planned.dst, bytes: planned.bytes, flow: Some(planned.flow), ends_flow: true };
             actions.push(Action::Post(post));
         }
     }

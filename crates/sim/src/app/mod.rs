@@ -97,7 +97,14 @@ pub(crate) struct Raw {
 impl Done {
     /// Nothing happened, and then it was over.
     pub(crate) const fn unfinished(outcome: Outcome) -> Self {
-        Self { outcome, delivered: None, timeouts: 0, naks: 0, retransmitted_packets: 0, retransmitted_bytes: 0 }
+        Self {
+            outcome,
+            delivered: None,
+            timeouts: 0,
+            naks: 0,
+            retransmitted_packets: 0,
+            retransmitted_bytes: 0,
+        }
     }
 }
 

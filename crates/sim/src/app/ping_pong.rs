@@ -98,7 +98,16 @@ impl PingPong {
 
     fn ended(&self, end: Time, done: Done) -> Ended {
         let flow = FlowId(self.first_flow.0 + self.begun - 1);
-        Ended { flow, dst: self.peer, bytes: self.bytes, start: self.start, end, entropy: 0, round_trip: true, done }
+        Ended {
+            flow,
+            dst: self.peer,
+            bytes: self.bytes,
+            start: self.start,
+            end,
+            entropy: 0,
+            round_trip: true,
+            done,
+        }
     }
 }
 

@@ -120,7 +120,7 @@ impl Pick {
 
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> HostId {
         let others = (self.hosts.len() - usize::from(self.own.is_some())) as u64;
-        let drawn = ((random.next_u64() >> 32) * others >> 32) as usize;
+        let drawn = (((random.next_u64() >> 32) * others) >> 32) as usize;
         self.hosts[drawn + usize::from(self.own.is_some_and(|own| drawn >= own))]
     }
 }

@@ -18,7 +18,14 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(peer: HostId, bytes: u32, depth: u64, count: Option<u64>, first_flow: FlowId, start: Time) -> Self {
+    pub(crate) fn new(
+        peer: HostId,
+        bytes: u32,
+        depth: u64,
+        count: Option<u64>,
+        first_flow: FlowId,
+        start: Time,
+    ) -> Self {
         Self { peer, bytes, depth, count, first_flow, begun: 0, start, broken: false }
     }
 
@@ -46,7 +53,12 @@ impl Stream {
         if !self.is_done() {
             let flow = FlowId(self.first_flow.0 + self.begun);
             self.begun += 1;
-            actions.push(Action::Post(Post { dst: self.peer, bytes: self.bytes, flow: Some(flow), ends_flow: true }));
+            actions.push(Action::Post(Post {
+                dst: self.peer,
+                bytes: self.bytes,
+                flow: Some(flow),
+                ends_flow: true,
+            }));
         }
     }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use wiremend_impair::{
-    BadImpairment, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment, Impairments, IpId, Model, Rule, Script, Window,
+    BadImpairment, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment,
+    Impairments, IpId, Model, Rule, Script, Window,
 };
 use wiremend_scenario::{Direction, Fault, Impair, PacketKind, Scenario};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
@@ -24,7 +25,8 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(LaneId, I
             for lane in lanes {
                 let entity = (number as u64) << 32 | u64::from(lane.0);
                 let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
-                let made = impairment(impair, seed).map_err(|error| BuildError::at(impair.place, error.to_string()))?;
+                let made = impairment(impair, seed)
+                    .map_err(|error| BuildError::at(impair.place, error.to_string()))?;
                 by_lane.entry(*lane).or_default().push(made);
             }
         }
@@ -37,7 +39,9 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
     let model: Model = match &impair.fault {
         Fault::BitErrors(fault) => BitErrors::new(fault.rate.get(), seed)?.into(),
         Fault::Frames(fault) => FrameLoss::new(fault.rate.get(), seed)?.into(),
-        Fault::Bursts(fault) => GilbertElliott::from_bursts(fault.loss.get(), fault.length.get(), seed)?.into(),
+        Fault::Bursts(fault) => {
+            GilbertElliott::from_bursts(fault.loss.get(), fault.length.get(), seed)?.into()
+        }
         Fault::GilbertElliott(fault) => {
             let channel = Channel {
                 good_to_bad: fault.to_bad.get(),

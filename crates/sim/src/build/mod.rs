@@ -63,27 +63,35 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     check_memory(scenario, options)?;
     let graph = topology::graph(scenario)?;
     let topology = &scenario.topology;
-    let latencies =
-        Latencies { switch: topology.switch_latency, host_tx: topology.host_tx_latency, host_rx: topology.host_rx_latency };
+    let latencies = Latencies {
+        switch: topology.switch_latency,
+        host_tx: topology.host_tx_latency,
+        host_rx: topology.host_rx_latency,
+    };
     let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
     let apps = workload::place(scenario, files, &net)?;
     let impairments = impair::place(scenario, &net)?;
-    let part_of_node = assign(&net, options.threads);
-    let count = part_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
+    let owner_of_node = assign(&net, options.threads);
+    let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let ports = ports(scenario, options);
-    let mut parts: Vec<_> = (0..count).map(|part| new_part(&net, &part_of_node, part as u16, count, ports)).collect();
-    let owner = |lane: LaneId| usize::from(part_of_node[net.graph.lane_from(lane).index()]);
+    let mut parts: Vec<_> =
+        (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, ports)).collect();
+    let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
     }
     for (host, app) in apps {
-        parts[usize::from(part_of_node[host.index()])].hosts[host.index()].add_app(app);
+        parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].add_app(app);
     }
     watch(&mut parts, &net, options, owner);
     let sample_every = scenario.series.as_ref().map(|series| series.every);
     if let Some(series) = &scenario.series {
-        for link in links(&net.graph, &series.links.value).map_err(|what| BuildError::at(series.links.place, what))? {
-            parts.iter_mut().for_each(|part| part.sampled.extend([link.forward(), link.backward()]));
+        for link in
+            links(&net.graph, &series.links.value).map_err(|what| BuildError::at(series.links.place, what))?
+        {
+            for part in &mut parts {
+                part.sampled.extend([link.forward(), link.backward()]);
+            }
         }
     }
     let limits = Limits {
@@ -106,7 +114,7 @@ fn ports(scenario: &Scenario, options: &Options) -> PortKind {
     let mut classes = workload::classes(scenario);
     classes.dedup();
     let scheduled = options.scheduled || scenario.engine.ports == Ports::Scheduled || classes.len() > 1;
-    PortKind { scheduled, buffer_bytes_max: scenario.topology.buffer.max().map(|bytes| bytes.get()) }
+    PortKind { scheduled, buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get) }
 }
 
 fn transport(scenario: &Scenario) -> Transport {
@@ -117,7 +125,10 @@ fn transport(scenario: &Scenario) -> Transport {
         retry_count: transport.retry.get(),
         rnr_retry: transport.rnr_retry.get(),
         rnr_timer: rc::Config::default().rnr_timer,
-        window: transport.window.max().map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
+        window: transport
+            .window
+            .max()
+            .map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
         recovery: match transport.recovery {
@@ -170,16 +181,22 @@ fn assign(net: &Network, threads: usize) -> Arc<[u16]> {
     net.plan.assign(&net.graph, parts).into_iter().map(|part| part as u16).collect()
 }
 
-fn new_part(net: &Arc<Network>, part_of_node: &Arc<[u16]>, number: u16, count: usize, ports: PortKind) -> Part {
+fn new_part(
+    net: &Arc<Network>,
+    owner_of_node: &Arc<[u16]>,
+    number: u16,
+    count: usize,
+    ports: PortKind,
+) -> Part {
     let graph = &net.graph;
     let sources = Sources::new(graph.lane_count() as usize, graph.host_count() as usize);
     let queue = Queue::new(stream_seed(net.seed, purpose::TIES, 0), sources.count(), horizon(net));
     let mut wires = Wires::new(queue, sources, count);
     for lane in graph.lanes() {
-        let to = part_of_node[graph.lane_to(lane).index()];
+        let to = owner_of_node[graph.lane_to(lane).index()];
         wires.add_port(&net.lanes[lane.index()], (to != number).then_some(to));
         let is_switch = graph.lane_from(lane).0 >= graph.host_count();
-        if is_switch && part_of_node[graph.lane_from(lane).index()] == number {
+        if is_switch && owner_of_node[graph.lane_from(lane).index()] == number {
             match (ports.scheduled, ports.buffer_bytes_max) {
                 (true, max) => wires.set_egress(lane, Egress::strict(max)),
                 (false, Some(max)) => wires.set_egress(lane, Egress::fifo(max)),
@@ -190,7 +207,7 @@ fn new_part(net: &Arc<Network>, part_of_node: &Arc<[u16]>, number: u16, count: u
     Part {
         number,
         net: Arc::clone(net),
-        part_of_node: Arc::clone(part_of_node),
+        owner_of_node: Arc::clone(owner_of_node),
         wires,
         hosts: graph.hosts().map(|host| Host::new(host, graph.uplink(host))).collect(),
         tally: Tally::default(),
@@ -219,7 +236,8 @@ fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(La
     if let Some(flow) = options.trace {
         assert_eq!(parts.len(), 1, "a flow is traced by one thread");
         let wires = &mut parts[0].wires;
-        let ends = net.graph.lanes().map(|lane| (net.graph.lane_from(lane), net.graph.lane_to(lane))).collect();
+        let ends =
+            net.graph.lanes().map(|lane| (net.graph.lane_from(lane), net.graph.lane_to(lane))).collect();
         net.graph.lanes().for_each(|lane| wires.watch(lane));
         wires.watch.trace(flow, ends);
     }

@@ -29,7 +29,8 @@ pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
 
 /// The links that a scenario means, in order.
 pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String> {
-    let of_role = |role| (0..graph.links().len() as u32).map(LinkId).filter(move |link| graph.link_role(*link) == role);
+    let of_role =
+        |role| (0..graph.links().len() as u32).map(LinkId).filter(move |link| graph.link_role(*link) == role);
     match set {
         LinkSet::All => Ok((0..graph.links().len() as u32).map(LinkId).collect()),
         LinkSet::Hosts => Ok(of_role(LinkRole::Host).collect()),
@@ -40,7 +41,8 @@ pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String>
 
 fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
     graph.link_by_name(name).ok_or_else(|| {
-        let names: Vec<_> = (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
+        let names: Vec<_> =
+            (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
         wiremend_scenario::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
@@ -82,7 +84,8 @@ fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Grap
         .map(|link| {
             let [a, b] = [link.ends[0].as_str(), link.ends[1].as_str()];
             let usual = if is_host(a) || is_host(b) { cables.host } else { cables.switch };
-            let cable = Cable { rate: link.rate.unwrap_or(usual.rate), delay: link.delay.unwrap_or(usual.delay) };
+            let cable =
+                Cable { rate: link.rate.unwrap_or(usual.rate), delay: link.delay.unwrap_or(usual.delay) };
             NamedLink { a, b, cable }
         })
         .collect();

@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
-use wiremend_scenario::{App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Workload};
+use wiremend_scenario::{
+    App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Workload,
+};
 use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 
 use super::{BuildError, Files};
-use crate::app::{App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream};
+use crate::app::{
+    App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
+};
 use crate::network::{Network, purpose};
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
@@ -16,7 +20,11 @@ const MESSAGE_BYTES_MAX: u64 = 1 << 31;
 /// Flow numbers of different workloads never meet.
 const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
 
-pub(super) fn place(scenario: &Scenario, files: &dyn Files, net: &Network) -> Result<Vec<(HostId, Placed)>, BuildError> {
+pub(super) fn place(
+    scenario: &Scenario,
+    files: &dyn Files,
+    net: &Network,
+) -> Result<Vec<(HostId, Placed)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
@@ -60,10 +68,11 @@ impl Maker<'_> {
             Kind::PingPong(kind) => self.ping_pong(kind),
             Kind::Stream(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
-                let count = kind.count.map(|count| count.get());
+                let count = kind.count.map(wiremend_scenario::Within::get);
                 let bytes = self.message(kind.message)?;
                 let start = self.workload.start;
-                let stream = Stream::new(dst, bytes, u64::from(kind.depth.get()), count, self.first_flow, start);
+                let stream =
+                    Stream::new(dst, bytes, u64::from(kind.depth.get()), count, self.first_flow, start);
                 Ok(vec![(src, App::Stream(stream))])
             }
             Kind::List(kind) => self.list(kind),
@@ -78,12 +87,15 @@ impl Maker<'_> {
 
     fn poisson(&self, kind: &wiremend_scenario::Poisson) -> Result<Apps, BuildError> {
         let sizes = self.sizes(&kind.sizes)?;
-        let pairs = kind.endpoints().pairs(&self.scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
+        let pairs = kind
+            .endpoints()
+            .pairs(&self.scenario.topology)
+            .map_err(|(place, what)| BuildError::at(place, what))?;
         let sources = destinations(&pairs);
         let count = sources.len() as u64;
         let start = self.workload.start;
         let stop = kind.duration.map_or(Time::MAX, |duration| start.saturating_add(duration));
-        let flows = kind.flows.map_or(u64::MAX, |flows| flows.get());
+        let flows = kind.flows.map_or(u64::MAX, wiremend_scenario::Within::get);
         let mut apps = Vec::new();
         for (index, (source, hosts)) in sources.into_iter().enumerate() {
             let index = index as u64;
@@ -96,7 +108,11 @@ impl Maker<'_> {
                     mean_gap: mean_gap(&sizes, kind.load.get(), rate, share),
                     sizes: sizes.clone(),
                     pick,
-                    flows: if flows == u64::MAX { flows } else { flows / count + u64::from(index < flows % count) },
+                    flows: if flows == u64::MAX {
+                        flows
+                    } else {
+                        flows / count + u64::from(index < flows % count)
+                    },
                     start,
                     stop,
                     first_flow: FlowId(self.first_flow.0 + index),
@@ -109,13 +125,21 @@ impl Maker<'_> {
     }
 
     fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<Apps, BuildError> {
-        let pairs = kind.endpoints().pairs(&self.scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
+        let pairs = kind
+            .endpoints()
+            .pairs(&self.scenario.topology)
+            .map_err(|(place, what)| BuildError::at(place, what))?;
         let bytes = self.message(kind.bytes)?;
         let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
         let mut flow = self.first_flow;
-        for (src, dst) in pairs.iter() {
+        for (src, dst) in &pairs {
             for _ in 0..kind.count.get() {
-                planned.entry(src).or_default().push(Planned { flow, dst, bytes, start: self.workload.start });
+                planned.entry(src).or_default().push(Planned {
+                    flow,
+                    dst,
+                    bytes,
+                    start: self.workload.start,
+                });
                 flow.0 += 1;
             }
         }
@@ -156,7 +180,8 @@ impl Maker<'_> {
 
     fn message(&self, bytes: Bytes) -> Result<u32, BuildError> {
         if bytes.get() > MESSAGE_BYTES_MAX {
-            let what = format!("{bytes} is more than a message holds; at most {}", Bytes::new(MESSAGE_BYTES_MAX));
+            let what =
+                format!("{bytes} is more than a message holds; at most {}", Bytes::new(MESSAGE_BYTES_MAX));
             return Err(BuildError::at(self.workload.place, what));
         }
         Ok(bytes.get() as u32)
@@ -166,18 +191,22 @@ impl Maker<'_> {
         let at = |what: String| BuildError::at(sizes.place, what);
         match &sizes.value {
             Named::Fixed(bytes) => self.message(*bytes).map(Sizes::Fixed),
-            Named::Table(name) => match SizeTable::named(name) {
-                Some(table) => Ok(Sizes::Table(Arc::new(table.clone()))),
-                None => {
+            Named::Table(name) => {
+                if let Some(table) = SizeTable::named(name) {
+                    Ok(Sizes::Table(Arc::new(table.clone())))
+                } else {
                     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
                     Err(at(wiremend_scenario::or_nearest("table of sizes", name, &names)))
                 }
-            },
+            }
             Named::File(name) => {
                 let mut text = String::new();
                 let reader = self.files.open(name).map_err(at)?;
-                std::io::Read::read_to_string(&mut std::io::Read::take(reader, SIZE_FILE_BYTES_MAX), &mut text)
-                    .map_err(|error| at(format!("{name}: {error}")))?;
+                std::io::Read::read_to_string(
+                    &mut std::io::Read::take(reader, SIZE_FILE_BYTES_MAX),
+                    &mut text,
+                )
+                .map_err(|error| at(format!("{name}: {error}")))?;
                 let table = SizeTable::parse_csv(&text).map_err(|error| at(format!("{name}: {error}")))?;
                 Ok(Sizes::Table(Arc::new(table)))
             }

@@ -87,7 +87,8 @@ impl Host {
         }
         let transport = &cx.net.transport;
         let id = u64::from(connection.messages);
-        let work = rc::Work { id, op: transport.op, len: post.bytes, addr: 0, rkey: connection.serial, imm: None };
+        let work =
+            rc::Work { id, op: transport.op, len: post.bytes, addr: 0, rkey: connection.serial, imm: None };
         connection.requester.post(&transport.config, work);
         self.settle(cx, slot);
     }
@@ -102,7 +103,9 @@ impl Host {
         let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
         let connection = Connection {
             requester: rc::Requester::new(qp, transport.first_psn),
-            control: transport.pace.map_or(Control::Unlimited, |rate| Control::FixedRate(FixedRate::new(rate))),
+            control: transport
+                .pace
+                .map_or(Control::Unlimited, |rate| Control::FixedRate(FixedRate::new(rate))),
             dst,
             serial,
             entropy: 0xC000 | random as u16,
@@ -191,7 +194,11 @@ impl Host {
                 let (dst, serial) = (connection.dst, connection.serial);
                 connection.control.on_timeout(cx.now);
                 cx.wires.watch.on_timer(cx.now, self.id, serial, &expiry);
-                self.send_notice(cx, dst, News::Expired { qp: responder_number(self.id, slot), serial, expiry });
+                self.send_notice(
+                    cx,
+                    dst,
+                    News::Expired { qp: responder_number(self.id, slot), serial, expiry },
+                );
             }
             self.settle(cx, slot);
         }
@@ -211,7 +218,8 @@ impl Host {
             done.delivered = Some(cx.now);
         }
         let (dst, entropy) = (connection.dst, connection.entropy);
-        let finished = connection.posted.is_empty() && (!cx.net.transport.per_pair || connection.requester.is_error());
+        let finished =
+            connection.posted.is_empty() && (!cx.net.transport.per_pair || connection.requester.is_error());
         if finished {
             self.close(cx, slot);
         }
@@ -241,7 +249,8 @@ impl Host {
         }
         // The responder counts messages in 24 bits (IBA 9.7.7.1), and a requester has fewer outstanding.
         if let Some(first) = connection.posted.front().map(|posted| posted.message)
-            && let Some(posted) = connection.posted.get_mut((message.wrapping_sub(first) & 0xFF_FFFF) as usize)
+            && let Some(posted) =
+                connection.posted.get_mut((message.wrapping_sub(first) & 0xFF_FFFF) as usize)
         {
             posted.delivered = Some(at);
         }
@@ -251,7 +260,8 @@ impl Host {
     pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
         for slot in 0..self.connections.len() {
             let connection = &mut self.connections[slot];
-            let (dst, entropy, after) = (connection.dst, connection.entropy, connection.requester.counters().to_owned());
+            let (dst, entropy, after) =
+                (connection.dst, connection.entropy, connection.requester.counters().to_owned());
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
                 let done = posted.done(&after, outcome);
@@ -269,7 +279,8 @@ impl Host {
 
     pub(super) fn row(&self, net: &Network, ended: &Ended) -> FlowRow {
         let entropy = ended.entropy;
-        let ways = [(self.id, ended.dst), (ended.dst, self.id)].map(|(src, dst)| net.path(Way { src, dst, entropy }));
+        let ways = [(self.id, ended.dst), (ended.dst, self.id)]
+            .map(|(src, dst)| net.path(Way { src, dst, entropy }));
         let bytes = ended.bytes;
         let ideal = if ended.round_trip {
             ideal::one_way(net, &ways[0], bytes) + ideal::one_way(net, &ways[1], bytes)
@@ -307,6 +318,8 @@ fn outcome_of(status: rc::Status) -> Outcome {
         // A flushed message shares the fate of the one that broke the connection.
         rc::Status::RetryExceeded | rc::Status::Flushed => Outcome::RetryExceeded,
         rc::Status::RnrRetryExceeded => Outcome::RnrRetryExceeded,
-        rc::Status::RemoteInvalidRequest | rc::Status::RemoteAccess | rc::Status::RemoteOperation => Outcome::RemoteError,
+        rc::Status::RemoteInvalidRequest | rc::Status::RemoteAccess | rc::Status::RemoteOperation => {
+            Outcome::RemoteError
+        }
     }
 }

@@ -27,7 +27,13 @@ pub(super) struct Responding {
 }
 
 impl Responding {
-    pub(super) fn new(peer: HostId, requester: QpNum, serial: u32, port: u16, responder: rc::Responder) -> Self {
+    pub(super) fn new(
+        peer: HostId,
+        requester: QpNum,
+        serial: u32,
+        port: u16,
+        responder: rc::Responder,
+    ) -> Self {
         Self { responder, peer, serial, requester, port, entropy: 0, queued: false }
     }
 }

@@ -160,7 +160,7 @@ impl Host {
     pub(crate) fn on_app(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.apps.len() {
             if self.apps[index].app.next_poll() <= cx.now {
-                self.with_app(cx, index, |app, now, actions| app.poll(now, actions));
+                self.with_app(cx, index, super::app::App::poll);
             } else {
                 self.settle_app(cx, index);
             }
@@ -200,7 +200,9 @@ impl Host {
                 self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
             }
             News::Close { qp, serial } => self.contexts.close(from, qp, serial),
-            News::Delivered { requester, serial, message, at } => self.on_delivered(requester, serial, message, at),
+            News::Delivered { requester, serial, message, at } => {
+                self.on_delivered(requester, serial, message, at);
+            }
             News::Expired { qp, serial, expiry } => {
                 let cause = self.contexts.cause(from, qp, serial, &expiry);
                 self.counters.timeouts.add(cause);
@@ -234,7 +236,7 @@ impl Host {
                     cx.tally.rows.push(self.row(cx.net, &ended));
                 }
                 Action::Begin => cx.tally.open += 1,
-                Action::Raw(raw) => self.send_raw(cx, &raw),
+                Action::Raw(raw) => self.send_raw(cx, raw),
             }
         }
         self.actions = actions;

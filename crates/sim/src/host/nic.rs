@@ -52,7 +52,11 @@ impl Sender {
 
     #[inline]
     const fn half(self) -> Half {
-        if self.0 & Self::RESPONDER == 0 { Half::Requester(self.0) } else { Half::Responder(self.0 & !Self::RESPONDER) }
+        if self.0 & Self::RESPONDER == 0 {
+            Half::Requester(self.0)
+        } else {
+            Half::Responder(self.0 & !Self::RESPONDER)
+        }
     }
 }
 
@@ -220,7 +224,7 @@ impl Host {
     }
 
     /// One frame of an open-loop load.
-    pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: &Raw) {
+    pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: Raw) {
         if self.nic.raw.len() >= RAW_WAITING_MAX {
             self.counters.raw_refused += 1;
             return;

@@ -8,13 +8,15 @@ use wiremend_sim::{Files, Observer, Options, Results, Simulation};
 
 /// The first variant of a scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
-    let file = wiremend_scenario::load("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let file =
+        wiremend_scenario::load("test.toml", text, &[]).unwrap_or_else(|error| panic!("{error}\n{text}"));
     file.variants.into_iter().next().expect("a file has a variant").scenario
 }
 
 /// Runs with the given options and keeps the rows.
 pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>) {
-    let simulation = Simulation::build(&scenario(text), &NoFiles, options).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
+        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let mut rows = Rows::default();
     let results = simulation.run(&mut rows).expect("rows are kept in memory");
     (results, rows.0)
