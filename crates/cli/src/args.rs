@@ -30,9 +30,7 @@ Operate:
   man          Write the manual pages
 
 Options:
-{options}
-
-{after-help}";
+{options}{after-help}";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,8 +64,8 @@ pub(crate) enum Command {
 
 /// Run a scenario and compare its variants
 ///
-/// Prints a table, a small plot of the slowest flows, and what they mean. With --out it also writes, each file whole
-/// or not at all:
+/// Prints a table, a small plot of the slowest flows, and what they mean.
+/// With --out it also writes these files, each whole or not at all:
 ///
 ///   summary.json    all numbers of the table and more
 ///   flows.parquet   a row for each flow, variants and seeds one after the other
@@ -75,16 +73,20 @@ pub(crate) enum Command {
 ///   series.csv      what links did over time, if the scenario has a [series]
 ///   report.html     everything to look at, in one file
 ///
-/// Flows that fail (retries exhausted, time limit) are counted and named; the exit status is 0 all the same.
+/// Flows that fail (retries exhausted, time limit) are counted and named;
+/// the exit status is 0 all the same.
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment, after_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
 Examples:
   wiremend run tour
   wiremend run tour --seeds 10 --out results --csv
   wiremend run tour --set topology.k=8 --set workload.0.load=0.6
   wiremend run ping-pong --variant 1/1024 --json
   wiremend run nak --capture h0-tor=nak.pcapng
-  wiremend show incast | wiremend run - --set topology.buffer=256KiB")]
+  wiremend show incast | wiremend run - --set topology.buffer=256KiB"
+)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) scenario: Scenario,
@@ -307,7 +309,8 @@ mod tests {
         all.build();
         for command in all.get_subcommands().filter(|command| command.get_name() != "help") {
             let about = command.get_about().expect("a command says what it is for").to_string();
-            let line = format!("  {:<11}  {}", command.get_name(), about.split(',').next().unwrap_or_default());
+            let line =
+                format!("  {:<11}  {}", command.get_name(), about.split(',').next().unwrap_or_default());
             assert!(HELP.contains(&line), "`{line}` is not in the help");
             let examples = command.get_after_help().expect("a command has examples").to_string();
             assert!(examples.starts_with("Examples:\n  wiremend "), "{}", command.get_name());

@@ -69,7 +69,8 @@ impl Batch<'_> {
         let options = self.options(workers);
         let shared = Shared { progress: Progress::new(count), stop: AtomicBool::new(false) };
         let next = AtomicUsize::new(0);
-        let results: Vec<Mutex<Option<Result<Ran, Failure>>>> = (0..count).map(|_| Mutex::new(None)).collect();
+        let results: Vec<Mutex<Option<Result<Ran, Failure>>>> =
+            (0..count).map(|_| Mutex::new(None)).collect();
         let work = || {
             while !shared.stop.load(Ordering::Relaxed) {
                 let number = next.fetch_add(1, Ordering::Relaxed);
@@ -92,7 +93,9 @@ impl Batch<'_> {
             work();
         });
         shared.progress.clear();
-        let results = results.into_iter().filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
+        let results = results
+            .into_iter()
+            .filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
         all_or_first_failure(results)
     }
 

@@ -17,7 +17,8 @@ use wiremend_sim::{Captured, Frame, Kind};
 use wiremend_units::{HostId, LaneId, LinkId, Time};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, Trailer, TrafficClass, UdpRepr, Vlans,
+    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, TrafficClass, Trailer, UdpRepr,
+    Vlans,
 };
 
 /// Frames that are held so that both directions can be put in order: a switch settles when a frame leaves as soon as
@@ -72,7 +73,9 @@ impl Capture {
     }
 
     fn write_first(&mut self) -> io::Result<()> {
-        let Some(Reverse(Held { key: (time, lane, _), frame, corrupted })) = self.held.pop() else { return Ok(()) };
+        let Some(Reverse(Held { key: (time, lane, _), frame, corrupted })) = self.held.pop() else {
+            return Ok(());
+        };
         emit(&frame, &mut self.bytes);
         self.writer.write(&Packet {
             interface: u32::from(lane != self.link.forward()),
@@ -120,7 +123,8 @@ fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {
     let (header, datagram) = packet.split_at_mut(ip.buffer_len());
     ip.emit(PROTOCOL_UDP, datagram.len(), header);
     let (header, payload) = datagram.split_at_mut(UdpRepr::BYTES);
-    UdpRepr { source_port: frame.entropy, destination_port: DISCARD_PORT, checksum: 0 }.emit(payload.len(), header);
+    UdpRepr { source_port: frame.entropy, destination_port: DISCARD_PORT, checksum: 0 }
+        .emit(payload.len(), header);
 }
 
 fn ethernet(frame: &Frame) -> EthernetRepr {

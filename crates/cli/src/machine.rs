@@ -7,10 +7,17 @@ pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Bytes that a run may take: most of what is free now. `None` where the system does not tell.
+/// Bytes that a run may take: half of what is free now, within the limits of the process and its container, because a
+/// table that grows needs room for its old and its new self. `None` where the system does not tell.
 pub(crate) fn memory_bytes_max() -> Option<u64> {
-    let free = available(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
-    Some(free / 5 * 4)
+    let read = |path: &str| std::fs::read_to_string(path).ok();
+    let free = read("/proc/meminfo").and_then(|text| available(&text));
+    let own = read("/proc/self/limits").and_then(|text| address_space(&text));
+    let container = read("/sys/fs/cgroup/memory.max").and_then(|text| text.trim().parse().ok());
+    let used = read("/sys/fs/cgroup/memory.current").and_then(|text| text.trim().parse().ok());
+    let container = container.map(|max: u64| max.saturating_sub(used.unwrap_or(0)));
+    let least = [free, own, container].into_iter().flatten().min()?;
+    Some(least / 2)
 }
 
 /// The bytes that Linux calls available.
@@ -20,14 +27,29 @@ fn available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
+/// The bytes that `ulimit -v` allows.
+fn address_space(limits: &str) -> Option<u64> {
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::available;
+    use super::{address_space, available};
 
     #[test]
     fn free_memory_is_read_from_the_line_that_tells_it() {
         let text = "MemTotal:       24620736 kB\nMemFree:  1 kB\nMemAvailable:   23 kB\n";
         assert_eq!(available(text), Some(23 * 1024));
         assert_eq!(available("MemFree: 5 kB\n"), None);
+    }
+
+    #[test]
+    fn a_limit_of_the_process_is_read_if_there_is_one() {
+        let line = |limit: &str| {
+            format!("Limit  Soft Limit\nMax address space         {limit}    unlimited    bytes\n")
+        };
+        assert_eq!(address_space(&line("2048000")), Some(2_048_000));
+        assert_eq!(address_space(&line("unlimited")), None);
     }
 }

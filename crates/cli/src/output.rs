@@ -33,10 +33,13 @@ pub(crate) struct Wanted {
 
 /// The directory while it is filled.
 pub(crate) struct Output {
-    directory: Directory,
     labels: Vec<Label>,
     flows: Vec<FlowWriter>,
     series: Option<SeriesWriter>,
+    /// Files that have their names.
+    finished: Vec<&'static str>,
+    /// Last, since it can go only after the files in it.
+    directory: Directory,
 }
 
 /// A directory that goes again if it was made for nothing.
@@ -57,7 +60,7 @@ impl Output {
             Ok((flows, series.transpose()?))
         };
         let (flows, series) = open().map_err(|error| Failure::file(&error))?;
-        Ok(Self { directory, labels, flows, series })
+        Ok(Self { labels, flows, series, finished: Vec::new(), directory })
     }
 
     /// Names what the samples of a run are about.
@@ -65,9 +68,16 @@ impl Output {
         self.labels[run].entities = entities;
     }
 
-    /// Completes all files. What can fail comes before the first of them gets its name.
+    /// Completes all files. If one cannot be, those that are whole already go too: they would tell half of the story.
     pub(crate) fn finish(mut self, summary: &Summary, page: &Page<'_>) -> Result<(), Failure> {
-        self.complete(summary, page).map_err(|error| Failure::file(&error))
+        let completed = self.complete(summary, page);
+        if completed.is_err() {
+            for name in self.finished.drain(..) {
+                // What cannot even be removed is whole at least.
+                let _ = fs::remove_file(self.directory.path.join(name));
+            }
+        }
+        completed.map_err(|error| Failure::file(&error))
     }
 
     fn complete(&mut self, summary: &Summary, page: &Page<'_>) -> io::Result<()> {
@@ -78,8 +88,14 @@ impl Output {
             file.write_all(text.as_bytes())?;
             whole.push(file);
         }
-        self.flows.drain(..).try_for_each(FlowWriter::finish)?;
-        self.series.take().map_or(Ok(()), SeriesWriter::finish)?;
+        for (writer, name) in self.flows.drain(..).zip(["flows.parquet", "flows.csv"]) {
+            writer.finish()?;
+            self.finished.push(name);
+        }
+        if let Some(series) = self.series.take() {
+            series.finish()?;
+            self.finished.push("series.csv");
+        }
         whole.into_iter().try_for_each(NewFile::finish)
     }
 }

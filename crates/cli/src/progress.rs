@@ -29,7 +29,8 @@ pub(crate) struct Expected {
 impl Progress {
     pub(crate) fn new(runs: usize) -> Self {
         let bar = ProgressBar::with_draw_target(Some(runs as u64 * STEPS), ProgressDrawTarget::hidden());
-        let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed} passed, about {eta} to go");
+        let style =
+            ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed} passed, about {eta} to go");
         bar.set_style(style.expect("the template is right").progress_chars("█▓░"));
         Self { bar, started: Instant::now(), steps: (0..runs).map(|_| AtomicU64::new(0)).collect() }
     }
@@ -81,7 +82,8 @@ impl Expected {
     /// The part of the run that is behind it, by flows where their number is known and by time otherwise.
     fn share(&self, simulated: &Simulated) -> f64 {
         let by_time = simulated.now.as_ps() as f64 / self.stop_ps as f64;
-        let by_flows = self.flows.filter(|flows| *flows > 0).map(|flows| simulated.flows as f64 / flows as f64);
+        let by_flows =
+            self.flows.filter(|flows| *flows > 0).map(|flows| simulated.flows as f64 / flows as f64);
         by_flows.unwrap_or(0.0).max(by_time).min(1.0)
     }
 }

@@ -3,7 +3,7 @@
 use wiremend_report::human;
 use wiremend_scenario::{Recovery, Variant};
 use wiremend_sim::Results;
-use wiremend_units::{HostId, Span, Time};
+use wiremend_units::{LaneId, Span, Time};
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
 
 use super::{Claim, Effort, Finding, Verdict, simulate};
@@ -17,8 +17,8 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Messages of 4 MB are sent as fast as possible by SEND, WRITE or READ, and the switch drops every packet \
             whose IP identification ends in 0xff. With go-back-0 the link is fully utilised and goodput is zero; with \
             go-back-N the livelock is gone",
-    method: "Two hosts and a switch at 40 Gb/s, payload of 1024 bytes, drops in both directions, at least 64 messages \
-             posted. Utilisation is that of the link which the data leave their host by. Reproduced if, for each \
+    method: "Two hosts and a switch at 40 Gb/s, payload of 1024 bytes, drops in both directions, 64 messages posted \
+             on one connection. Utilisation is that of the link which the data leave their host by. Reproduced if, for each \
              operation, go-back-0 completes no message at a utilisation of at least 90 %, and go-back-N has a goodput \
              of at least 30 % of the link",
     measure,
@@ -65,13 +65,15 @@ struct Outcome {
 }
 
 impl Outcome {
-    fn of(results: &Results, variant: &Variant) -> Self {
+    fn of((results, uplinks): &(Results, Vec<LaneId>), variant: &Variant) -> Self {
         let seconds = results.end.since(Time::ZERO).max(Span::from_ps(1)).as_secs_f64();
         let rate_bps = variant.scenario.topology.rate.bits_per_s() as f64;
-        // Data flow from the first host to the second, whoever asks for them.
-        let sender = HostId(0);
-        let uplink = results.lanes[usize::try_from(sender.0 * 2).expect("a small number")];
-        let wire_bytes = uplink.tx_bytes + uplink.tx_frames * u64::from(WIRE_OVERHEAD_BYTES);
+        let wire_bytes = |lane: &LaneId| {
+            let lane = &results.lanes[lane.index()];
+            lane.tx_bytes + lane.tx_frames * u64::from(WIRE_OVERHEAD_BYTES)
+        };
+        // Data leave by the busier of the two links; the other carries acknowledgements or requests.
+        let wire_bytes = uplinks.iter().map(wire_bytes).max().unwrap_or(0);
         Self {
             goodput_bps: results.summary(&variant.name).goodput_bps as f64,
             utilisation: wire_bytes as f64 * 8.0 / seconds / rate_bps,

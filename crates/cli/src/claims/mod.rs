@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use wiremend_scenario::Variant;
 use wiremend_sim::{Ending, Observer, Options, Progress, Results, Simulation};
+use wiremend_units::LaneId;
 
 use crate::failure::Failure;
 use crate::input::Input;
@@ -68,16 +69,20 @@ impl Verdict {
     }
 }
 
-/// Runs a variant of a claim's own scenario on one thread.
-fn simulate(input: &Input, variant: &Variant) -> Result<Results, Failure> {
+/// Runs a variant of a claim's own scenario on one thread. Also gives the lanes that the hosts send on.
+fn simulate(input: &Input, variant: &Variant) -> Result<(Results, Vec<LaneId>), Failure> {
     let mut options = Options::new(variant.scenario.seed.get());
     options.memory_bytes_max = machine::memory_bytes_max();
-    let simulation = Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
+    let simulation =
+        Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
+    let uplinks = simulation.graph().hosts().map(|host| simulation.graph().uplink(host)).collect();
     let results = simulation.run(&mut Interruptible).map_err(|error| Failure::file(&error))?;
     match (signals::caught(), results.ending) {
         (Some(signal), _) => Err(Failure::Interrupted(signal)),
-        (None, Ending::Memory) => Err(Failure::Environment("not enough memory is free to measure this".to_owned())),
-        (None, _) => Ok(results),
+        (None, Ending::Memory) => {
+            Err(Failure::Environment("not enough memory is free to measure this".to_owned()))
+        }
+        (None, _) => Ok((results, uplinks)),
     }
 }
 

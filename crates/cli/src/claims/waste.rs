@@ -77,7 +77,7 @@ impl Point {
     /// What the link carries in a round trip.
     fn rtt_bytes(&self) -> Result<f64, Failure> {
         let input = self.input(MTU);
-        let results = simulate(&input, &input.file.variants[0])?;
+        let (results, _) = simulate(&input, &input.file.variants[0])?;
         let rtt = results.collector.fct_ps().max().ok_or_else(|| unfinished("a single packet"))?;
         Ok(rtt as f64 * 1e-12 * self.gbps as f64 * 1e9 / 8.0)
     }
@@ -85,12 +85,13 @@ impl Point {
     /// What is sent again beyond the dropped packet, if `after` packets follow it.
     fn waste_bytes(&self, after: u64) -> Result<f64, Failure> {
         let input = self.input((DROPPED + 1 + after) * MTU);
-        let results = simulate(&input, &input.file.variants[0])?;
+        let (results, _) = simulate(&input, &input.file.variants[0])?;
         let counters = &results.counters;
         if results.collector.fct_ps().count() != 1 || counters.corrupted_frames != 1 {
             return Err(unfinished("a message with one drop"));
         }
-        let again = counters.retransmitted_bytes + counters.retransmitted_packets * u64::from(WIRE_OVERHEAD_BYTES);
+        let again =
+            counters.retransmitted_bytes + counters.retransmitted_packets * u64::from(WIRE_OVERHEAD_BYTES);
         Ok(again as f64 - packet_bytes())
     }
 
@@ -112,5 +113,7 @@ fn packet_bytes() -> f64 {
 }
 
 fn unfinished(what: &str) -> Failure {
-    Failure::Environment(format!("cannot measure: {what} did not finish, although nothing keeps it from doing so"))
+    Failure::Environment(format!(
+        "cannot measure: {what} did not finish, although nothing keeps it from doing so"
+    ))
 }

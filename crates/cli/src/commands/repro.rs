@@ -24,7 +24,8 @@ pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
         findings.push(finding);
     }
     if asked.json {
-        let claims: Vec<_> = chosen.iter().zip(&findings).map(|(claim, finding)| entry(claim, finding)).collect();
+        let claims: Vec<_> =
+            chosen.iter().zip(&findings).map(|(claim, finding)| entry(claim, finding)).collect();
         terminal::print(&format!("{:#}\n", json!({ "claims": claims })))?;
     }
     let is_yes = findings.iter().all(|finding| finding.verdict != Verdict::NotReproduced);
@@ -56,8 +57,10 @@ fn entry(claim: &Claim, finding: &Finding) -> serde_json::Value {
 
 fn listed(is_json: bool) -> String {
     if is_json {
-        let claims: Vec<_> =
-            claims::ALL.iter().map(|claim| json!({ "id": claim.id, "source": claim.source, "paper": claim.paper })).collect();
+        let claims: Vec<_> = claims::ALL
+            .iter()
+            .map(|claim| json!({ "id": claim.id, "source": claim.source, "paper": claim.paper }))
+            .collect();
         return format!("{:#}\n", json!({ "claims": claims }));
     }
     let mut text = String::from("Claims (wiremend repro ID…, or --all)\n");

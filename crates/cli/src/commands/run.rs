@@ -1,5 +1,6 @@
 //! `wiremend run`: all variants of a scenario, compared.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use wiremend_measure::{Collector, Counters, Summary, VariantSummary};
@@ -104,7 +105,9 @@ fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<
     for (number, request) in asked.capture.iter().enumerate() {
         if asked.capture[..number].iter().any(|earlier| earlier.path == request.path) {
             let path = request.path.display();
-            return Err(Failure::Input(format!("--capture: two links into one file `{path}`; give each its own")));
+            return Err(Failure::Input(format!(
+                "--capture: two links into one file `{path}`; give each its own"
+            )));
         }
     }
     Ok(runs)
@@ -114,16 +117,22 @@ fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<
 fn links(requests: &[CaptureRequest], input: &Input, variant: &Variant) -> Result<Vec<LinkId>, Failure> {
     let mut options = Options::new(0);
     options.memory_bytes_max = machine::memory_bytes_max();
-    let simulation = Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
+    let simulation =
+        Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
     let graph = simulation.graph();
     let find = |request: &CaptureRequest| {
         graph.link_by_name(&request.link).ok_or_else(|| {
-            let names: Vec<_> = (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
+            let names: Vec<_> =
+                (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let guess = nearest(&request.link, &names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let guess = nearest(&request.link, &names)
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
             let some = names.iter().take(8).copied().collect::<Vec<_>>().join(", ");
             let more = if names.len() > 8 { format!(" and {} more", names.len() - 8) } else { String::new() };
-            Failure::Input(format!("--capture: unknown link `{}`{guess}; there are {some}{more}", request.link))
+            Failure::Input(format!(
+                "--capture: unknown link `{}`{guess}; there are {some}{more}",
+                request.link
+            ))
         })
     };
     requests.iter().map(find).collect()
@@ -153,12 +162,17 @@ fn open_output(path: &Path, csv: bool, runs: &[OneRun<'_>]) -> Result<Ordered<Ou
 }
 
 /// Puts the seeds of each variant together.
-fn compare(variants: &[&Variant], ran: Vec<Ran>, seeds: usize) -> (Vec<(VariantSummary, Failed)>, Vec<NewFile>) {
+fn compare(
+    variants: &[&Variant],
+    ran: Vec<Ran>,
+    seeds: usize,
+) -> (Vec<(VariantSummary, Failed)>, Vec<NewFile>) {
     let mut ran = ran.into_iter();
     let mut captures = Vec::new();
     let mut compared = Vec::new();
     for variant in variants {
-        let (mut collector, mut counters, mut failed) = (Collector::new(), Counters::default(), Failed::default());
+        let (mut collector, mut counters, mut failed) =
+            (Collector::new(), Counters::default(), Failed::default());
         for one in ran.by_ref().take(seeds) {
             collector.merge(&one.collector);
             counters += one.counters;
@@ -181,7 +195,8 @@ fn told(input: &Input, summary: &Summary, failed: &[Failed], sentences: &[String
     for (variant, failed) in summary.variants.iter().zip(failed) {
         for (reason, flows) in &failed.0 {
             let flows: Vec<_> = flows.iter().map(u64::to_string).collect();
-            text.push_str(&format!("{}: {reason}: first of them flow {}\n", variant.name, flows.join(", ")));
+            let _ =
+                writeln!(text, "{}: the first with \"{reason}\": flow {}", variant.name, flows.join(", "));
         }
     }
     let plot = draw::tail_plot(&summary.variants, screen);
@@ -192,7 +207,7 @@ fn told(input: &Input, summary: &Summary, failed: &[Failed], sentences: &[String
     if !sentences.is_empty() {
         text.push('\n');
         for sentence in sentences {
-            text.push_str(&terminal::wrapped(sentence, prose));
+            text.push_str(&terminal::wrapped(&format!("• {sentence}"), prose));
         }
     }
     text
@@ -209,7 +224,13 @@ fn unwrapped(text: &str) -> String {
 /// The command that runs the same again.
 fn command(asked: &Run, seed: u64) -> String {
     let mut words = vec!["wiremend run".to_owned(), quoted(&asked.scenario.scenario)];
-    words.extend(asked.scenario.set.iter().map(|set| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)))));
+    words.extend(
+        asked
+            .scenario
+            .set
+            .iter()
+            .map(|set| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)))),
+    );
     words.extend(asked.variant.iter().map(|name| format!("--variant {}", quoted(name))));
     words.push(format!("--seed {seed}"));
     if asked.seeds > 1 {

@@ -35,13 +35,18 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     let name = |node: NodeId| names[node.index()].clone();
     if asked.json {
         let steps: Vec<_> = results.trace.iter().map(|record| step(record, &name)).collect();
-        terminal::print(&format!("{:#}\n", json!({ "flow": flow, "variant": variant.name, "steps": steps })))?;
+        terminal::print(&format!(
+            "{:#}\n",
+            json!({ "flow": flow, "variant": variant.name, "steps": steps })
+        ))?;
         return Ok(Answer::Yes);
     }
     let title = title(&input, variant, flow);
     let ladder = Ladder::new(&title, &results.trace, name, asked.steps as usize);
     match &asked.svg {
-        Some(path) => write_whole(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?,
+        Some(path) => {
+            write_whole(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?
+        }
         None => terminal::print(&ladder.text(terminal::stdout()))?,
     }
     Ok(Answer::Yes)
@@ -58,7 +63,8 @@ fn title(input: &Input, variant: &Variant, flow: u64) -> String {
 fn slowest(input: &Input, variant: &Variant, options: &Options) -> Result<u64, Failure> {
     let mut seen = Seen::default();
     simulate(input, variant, options, &mut seen)?;
-    let (_, flow) = seen.slowest.ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))?;
+    let (_, flow) =
+        seen.slowest.ok_or_else(|| Failure::Input(format!("{}: no flow ended", input.file.source())))?;
     Ok(flow)
 }
 
@@ -68,7 +74,8 @@ fn simulate(
     options: &Options,
     seen: &mut Seen,
 ) -> Result<(Results, Vec<String>), Failure> {
-    let simulation = Simulation::build(&variant.scenario, input, options).map_err(|error| input.refused(&error))?;
+    let simulation =
+        Simulation::build(&variant.scenario, input, options).map_err(|error| input.refused(&error))?;
     let graph = simulation.graph();
     let names = graph.nodes().map(|node| graph.name(node).to_owned()).collect();
     let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;
@@ -99,7 +106,9 @@ impl Seen {
             None => "--flow: this run has no flows".to_owned(),
             Some((first, last)) => {
                 let count = self.flows;
-                format!("--flow: no flow {flow}; this run has {count}, numbered from {first} to {last}; see flows.csv")
+                format!(
+                    "--flow: no flow {flow}; this run has {count}, numbered from {first} to {last}; see flows.csv"
+                )
             }
         }
     }
@@ -120,7 +129,11 @@ impl Observer for Seen {
     }
 
     fn on_progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        if self.has_ended || signals::caught().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.has_ended || signals::caught().is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }
 
@@ -138,15 +151,18 @@ fn step(record: &TraceRecord, name: &impl Fn(NodeId) -> String) -> Value {
                 "corrupted": *fate == Fate::Corrupt,
             }),
         ),
-        TraceWhat::Dropped { packet: dropped, why } => ("dropped", json!({ "packet": packet(dropped), "why": why.reason() })),
+        TraceWhat::Dropped { packet: dropped, why } => {
+            ("dropped", json!({ "packet": packet(dropped), "why": why.reason() }))
+        }
         TraceWhat::Accepted { psn } => ("accepted", json!({ "psn": psn.get() })),
         TraceWhat::Duplicate { psn } => ("duplicate", json!({ "psn": psn.get() })),
         TraceWhat::Gap { psn, expected } => ("gap", json!({ "psn": psn.get(), "expected": expected.get() })),
         TraceWhat::NakSent { expected } => ("nak", json!({ "expected": expected.get() })),
         TraceWhat::Rewound { psn } => ("rewound", json!({ "psn": psn.get() })),
-        TraceWhat::TimerFired { oldest, cause } => {
-            ("timer", json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }))
-        }
+        TraceWhat::TimerFired { oldest, cause } => (
+            "timer",
+            json!({ "oldest": oldest.get(), "cause": cause.map(wiremend_measure::TimeoutCause::key) }),
+        ),
         TraceWhat::Completed => ("completed", json!({})),
         TraceWhat::Failed { outcome } => ("failed", json!({ "why": outcome.reason() })),
     };

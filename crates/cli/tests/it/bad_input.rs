@@ -1,0 +1,298 @@
+//! What cannot be: one line that says where and what, the right exit code, and nothing left behind.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use tempfile::{TempDir, tempdir};
+
+use crate::program::{ended, files, wiremend, wiremend_in, wiremend_with};
+
+/// Sixteen hosts, and flows from a list.
+const WITH_LIST: &str = "\
+title = \"flows from a file\"
+[topology]
+kind = \"fat-tree\"
+k = 4
+[[workload]]
+kind = \"list\"
+file = \"flows.csv\"
+";
+
+const SMALL: &str = "\
+title = \"one flow\"
+[topology]
+kind = \"pair\"
+[[workload]]
+kind = \"flows\"
+pattern = \"point-to-point\"
+bytes = \"10KB\"
+";
+
+#[test]
+fn an_unknown_scenario_is_answered_with_the_nearest() {
+    let line = wiremend(&["run", "tuor"]).refused(2);
+    assert!(line.contains("no scenario `tuor`; did you mean `tour`?"), "{line}");
+    let line = wiremend(&["show", "nak.toml"]).refused(2);
+    assert!(line.contains("no scenario `nak.toml`"), "{line}");
+    let line = wiremend(&["run", "no/such.toml"]).refused(2);
+    assert!(line.contains("no/such.toml: cannot be read: "), "{line}");
+}
+
+#[test]
+fn an_unknown_field_is_shown_where_it_stands() {
+    let text = SMALL.replace("bytes = \"10KB\"", "byts = \"10KB\"");
+    let line = wiremend_with(&text, &["run", "-"]).refused(2);
+    assert!(line.starts_with("wiremend: stdin:7:1: unknown field `byts`; did you mean `bytes`?"), "{line}");
+}
+
+#[test]
+fn bad_values_name_file_line_and_column() {
+    let directory = tempdir().unwrap();
+    let cases = [
+        ("bytes = \"10KB\"", "bytes = \"10 parsecs\"", ":7:9: "),
+        ("kind = \"pair\"", "kind = \"pair\"\nrate = \"0Gbps\"", ":4:8: "),
+        (
+            "kind = \"pair\"",
+            "kind = \"fat-tree\"\nk = 5",
+            ":4:5: no fat-tree has k = 5; expected an even number",
+        ),
+        (
+            "bytes = \"10KB\"",
+            "bytes = \"10KB\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 1.5",
+            ":11:8: ",
+        ),
+        (
+            "bytes = \"10KB\"",
+            "bytes = \"10KB\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = -0.1",
+            ":11:8: ",
+        ),
+        ("bytes = \"10KB\"", "bytes = \"10KB\"\nsrc = \"h7\"", ":8:7: unknown host `h7`"),
+        (
+            "bytes = \"10KB\"",
+            "bytes = \"10KB\"\n[[impair]]\nkind = \"frames\"\nlinks = \"h0-rot\"\nrate = 0",
+            ":10:9: unknown link",
+        ),
+        ("[topology]", "[topology", ":2:10: not TOML"),
+    ];
+    for (from, to, expected) in cases {
+        let path = directory.path().join("bad.toml");
+        fs::write(&path, SMALL.replace(from, to)).unwrap();
+        let line = wiremend_in(directory.path(), &["run", "bad.toml", "--out", "results"]).refused(2);
+        assert!(line.starts_with(&format!("wiremend: bad.toml{expected}")), "{to}: {line}");
+        assert_eq!(files(directory.path()), ["bad.toml"], "{to}");
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_are_shown_where_they_stand() {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("bad.toml"), b"title = \"x\"\na = \"\xff\"\n").unwrap();
+    let line = wiremend_in(directory.path(), &["run", "bad.toml"]).refused(2);
+    assert!(line.starts_with("wiremend: bad.toml:2:6: not text"), "{line}");
+}
+
+#[test]
+fn a_bad_override_names_itself() {
+    let line = wiremend(&["run", "tour", "--set", "topology.rate=0Gbps"]).refused(2);
+    assert!(line.starts_with("wiremend: --set topology.rate=0Gbps: "), "{line}");
+    let line = wiremend(&["run", "tour", "--set", "topology.kk=4"]).refused(2);
+    assert!(line.contains("unknown field `kk`"), "{line}");
+    wiremend(&["run", "tour", "--set", "topology"]).refused(2);
+}
+
+/// Runs a scenario whose flow list is this, and tells what is wrong with it.
+fn refused_list(write: impl FnOnce(&Path)) -> String {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("list.toml"), WITH_LIST).unwrap();
+    write(&directory.path().join("flows.csv"));
+    let line = wiremend_in(directory.path(), &["run", "list.toml", "--out", "results"]).refused(2);
+    assert!(line.starts_with("wiremend: list.toml:7:8: "), "{line}");
+    assert!(!directory.path().join("results").exists(), "nothing is left behind");
+    line
+}
+
+#[test]
+fn a_list_that_names_host_99_of_16_is_refused() {
+    let line =
+        refused_list(|path| fs::write(path, "src,dst,bytes,start_ns\n0,1,1000,0\n0,99,1000,0\n").unwrap());
+    assert!(line.contains("flows.csv: line 3, column 3: dst 99 is not one of the 16 hosts"), "{line}");
+}
+
+#[test]
+fn a_list_with_a_bad_number_on_line_17_says_so() {
+    let mut text = "0,1,1000,0\n".repeat(16);
+    text.push_str("0,1,10x0,0\n");
+    let line = refused_list(|path| fs::write(path, text).unwrap());
+    assert!(line.contains("flows.csv: line 17, column 5: "), "{line}");
+}
+
+#[test]
+fn an_empty_or_missing_list_is_refused() {
+    let line = refused_list(|path| fs::write(path, "").unwrap());
+    assert!(line.contains("flows.csv: line 1, column 1: "), "{line}");
+    let line = refused_list(|_| ());
+    assert!(line.contains("cannot read `flows.csv`"), "{line}");
+    let line = refused_list(|path| fs::create_dir(path).unwrap());
+    assert!(line.contains("it is a directory"), "{line}");
+}
+
+/// A gigabyte of zeros takes no room on disk and must take none in memory.
+#[test]
+fn a_gigabyte_of_garbage_is_refused_at_its_first_line() {
+    let line = refused_list(|path| File::create(path).unwrap().set_len(1 << 30).unwrap());
+    assert!(line.contains("flows.csv: line 1, "), "{line}");
+    assert!(line.len() < 400, "{line}");
+}
+
+#[test]
+fn a_scenario_too_long_to_be_one_is_refused() {
+    let directory = tempdir().unwrap();
+    File::create(directory.path().join("long.toml")).unwrap().set_len(1 << 30).unwrap();
+    let line = wiremend_in(directory.path(), &["run", "long.toml"]).refused(2);
+    assert!(line.contains("too long for a scenario"), "{line}");
+}
+
+#[test]
+fn an_unwritable_directory_is_the_machines_fault() {
+    let line = wiremend(&["run", "nak", "--out", "/dev/null/results"]).refused(3);
+    assert!(line.contains("cannot make the directory `/dev/null/results`"), "{line}");
+    let line = wiremend(&["run", "nak", "--capture", "h0-tor=/dev/null/x.pcapng"]).refused(3);
+    assert!(line.contains("/dev/null/x.pcapng"), "{line}");
+}
+
+/// `/dev/full` is a disk that is always full; files that exist and are none are written to as they are.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_leaves_nothing_half_written() {
+    for full in ["flows.parquet", "flows.csv", "summary.json", "report.html"] {
+        let directory = tempdir().unwrap();
+        std::os::unix::fs::symlink("/dev/full", directory.path().join(full)).unwrap();
+        let out = directory.path().to_str().unwrap();
+        let line = wiremend(&["run", "nak", "--out", out, "--csv"]).refused(3);
+        assert!(line.contains("/dev/full"), "{full}: {line}");
+        assert_eq!(files(directory.path()), [full]);
+    }
+    let line = wiremend(&["run", "nak", "--capture", "h0-tor=/dev/full"]).refused(3);
+    assert!(line.contains("/dev/full"), "{line}");
+}
+
+/// A file system with hardly any room, where the test may mount one.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_directory_that_fills_up_on_the_way_is_left_empty() {
+    let directory = tempdir().unwrap();
+    let script = "mount -t tmpfs -o size=64k none \"$1\" && { \"$2\" run tour --variant clean --csv --out \"$1/out\"; \
+                  code=$?; ls -A \"$1\"; exit $code; }";
+    let output = std::process::Command::new("unshare")
+        .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
+        .arg(directory.path())
+        .arg(env!("CARGO_BIN_EXE_wiremend"))
+        .output();
+    let Ok(output) = output else { return eprintln!("skipped: there is no unshare") };
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    if stderr.contains("unshare:") || stderr.contains("mount:") {
+        return eprintln!("skipped: {stderr}");
+    }
+    assert_eq!(output.status.code(), Some(3), "{stderr}");
+    assert_eq!(stderr.lines().count(), 1, "{stderr}");
+    assert!(stderr.starts_with("wiremend: cannot write `"), "{stderr}");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "nothing is left behind");
+}
+
+/// The largest fat-tree has 524 288 hosts. Where memory is short, that is found before the network is built.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_network_that_does_not_fit_in_memory_is_refused_before_it_is_built() {
+    let directory = tempdir().unwrap();
+    let text = SMALL.replace("kind = \"pair\"", "kind = \"fat-tree\"\nk = 128");
+    fs::write(directory.path().join("large.toml"), text).unwrap();
+    let mut shell = std::process::Command::new("sh");
+    shell.args([
+        "-c",
+        "ulimit -v 1000000 && exec \"$0\" run large.toml --threads 1",
+        env!("CARGO_BIN_EXE_wiremend"),
+    ]);
+    let line = ended(shell.current_dir(directory.path()).output().unwrap()).refused(3);
+    assert!(
+        line.starts_with("wiremend: large.toml:2:1: ") && line.contains("choose a smaller topology"),
+        "{line}"
+    );
+}
+
+/// A load that piles up frames without end stops when they fill the memory that there is.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_run_that_fills_memory_is_stopped() {
+    let mut shell = std::process::Command::new("sh");
+    let program = env!("CARGO_BIN_EXE_wiremend");
+    let run = "ulimit -v 200000 && exec \"$0\" run bench/incast-k8 --set workload.0.bytes=100MB --threads 1";
+    let line = ended(shell.args(["-c", run, program]).output().unwrap()).refused(3);
+    assert!(line.contains("memory") && line.contains("transport.window"), "{line}");
+}
+
+#[test]
+fn unknown_links_variants_flows_and_claims_are_refused() {
+    let line = wiremend(&["run", "nak", "--capture", "h0-tro=x.pcapng"]).refused(2);
+    assert!(line.contains("unknown link `h0-tro`; did you mean `h0-tor`?"), "{line}");
+    let line = wiremend(&["run", "tour", "--variant", "go-back-m"]).refused(2);
+    assert!(line.contains("unknown variant `go-back-m`; did you mean `go-back-n`?"), "{line}");
+    let line = wiremend(&["trace", "nak", "--flow", "7"]).refused(2);
+    assert!(line.contains("no flow 7; this run has 1"), "{line}");
+    let line = wiremend(&["repro", "V9"]).refused(2);
+    assert!(line.contains("unknown claim `V9`"), "{line}");
+}
+
+#[test]
+fn arguments_that_are_none_are_refused_in_one_line() {
+    for arguments in [
+        ["run", "tour", "--sedes", "3"],
+        ["run", "tour", "--seeds", "0"],
+        ["run", "tour", "--threads", "x"],
+        ["run", "tour", "--capture", "h0-tor"],
+        ["trace", "nak", "--flow", "first"],
+        ["run", "nak", "--seeds", "1000000000"],
+    ] {
+        wiremend(&arguments).refused(2);
+    }
+    wiremend(&["run"]).refused(2);
+    wiremend(&["sing"]).refused(2);
+    wiremend(&["run", "nak", "--csv"]).refused(2);
+}
+
+#[test]
+fn without_a_terminal_and_a_command_there_is_help_on_stderr() {
+    let ended = wiremend::<&str>(&[]);
+    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
+    assert!(
+        ended.stderr.contains("Simulate:") && ended.stderr.contains("wiremend run tour"),
+        "{}",
+        ended.stderr
+    );
+}
+
+/// All packets are corrupted: retries run out, and the run says so and ends by itself.
+#[test]
+fn a_run_that_can_never_finish_ends_and_names_its_flows() {
+    let lossy = format!(
+        "{SMALL}[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 1\n[transport]\ntimeout = 2\n"
+    );
+    let text = wiremend_with(&lossy, &["run", "-"]).ok();
+    assert!(text.contains("0/1") && text.contains("failed: 1 retries exhausted"), "{text}");
+    assert!(text.contains("the first with \"retries exhausted\": flow 0"), "{text}");
+    assert!(text.contains("No flow finished."), "{text}");
+    let summary = wiremend_with(&lossy, &["run", "-", "--json"]).json();
+    assert_eq!(summary["variants"][0]["finished"], 0);
+    assert_eq!(summary["variants"][0]["failed"]["retry_exceeded"], 1);
+}
+
+/// A new directory for results goes again if a run fails; one that was there stays.
+#[test]
+fn only_what_was_made_is_removed() {
+    let directory: TempDir = tempdir().unwrap();
+    let out = directory.path().join("out");
+    fs::create_dir(&out).unwrap();
+    fs::write(directory.path().join("list.toml"), WITH_LIST).unwrap();
+    wiremend_in(directory.path(), &["run", "list.toml", "--out", "out"]).refused(2);
+    assert!(out.is_dir());
+    assert!(files(&out).is_empty());
+}

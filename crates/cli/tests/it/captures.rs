@@ -1,0 +1,231 @@
+//! Captured frames, read by others: tshark, and an ICRC computed bit by bit from the specification.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::{TempDir, tempdir};
+
+use crate::program::{files, wiremend, wiremend_with};
+
+/// Messages that do not fill their last word, both ways, with loss, retransmission and open-loop frames between.
+const SCENARIO: &str = "\
+title = \"a little of everything\"
+[topology]
+kind = \"pair\"
+[transport]
+timeout = 2
+class = 3
+first_psn = 16777210
+[[workload]]
+kind = \"flows\"
+pattern = \"point-to-point\"
+bytes = \"10001B\"
+count = 3
+[[workload]]
+kind = \"flows\"
+pattern = \"point-to-point\"
+src = \"h1\"
+dst = \"h0\"
+bytes = \"0B\"
+[[workload]]
+kind = \"cbr\"
+rate = \"1Gbps\"
+frame = 200
+[stop]
+after = \"500us\"
+[[impair]]
+kind = \"frames\"
+links = \"h0-tor\"
+rate = \"0.1\"
+";
+
+fn capture(directory: &TempDir, operation: &str) -> PathBuf {
+    let path = directory.path().join(format!("{operation}.pcapng"));
+    let capture = format!("h0-tor={}", path.display());
+    let operation = format!("transport.operation={operation}");
+    wiremend_with(SCENARIO, &["run", "-", "--set", &operation, "--capture", &capture, "--json"]).ok();
+    path
+}
+
+#[test]
+fn tshark_finds_nothing_wrong_with_a_captured_run() {
+    if !has_tshark() {
+        return;
+    }
+    let directory = tempdir().unwrap();
+    for (operation, opcodes) in [
+        ("write", ["6", "7", "8", "17"]),
+        ("send", ["0", "1", "2", "17"]),
+        ("read", ["12", "13", "14", "15"]),
+    ] {
+        let lines = dissect(&capture(&directory, operation));
+        assert!(lines.len() > 40, "{operation}: {} frames", lines.len());
+        let mut seen = Vec::new();
+        for line in &lines {
+            let [protocols, malformed, expert, opcode, port, _, _, _, _, comment, ..] = fields(line);
+            // What we noted ourselves is all that there is to remark.
+            assert_eq!((malformed, expert), ("", comment), "{line}");
+            if port == "9" {
+                assert_eq!(protocols, "eth:ethertype:ip:udp:data", "{line}");
+            } else {
+                assert!(protocols.starts_with("eth:ethertype:ip:udp:infiniband"), "{line}");
+                seen.push(opcode.to_owned());
+            }
+        }
+        for opcode in opcodes {
+            assert!(seen.iter().any(|one| one == opcode), "{operation} without {opcode}: {seen:?}");
+        }
+    }
+}
+
+#[test]
+fn tshark_reads_addresses_times_and_comments() {
+    if !has_tshark() {
+        return;
+    }
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("nak.pcapng");
+    wiremend(&["run", "nak", "--capture", &format!("h0-tor={}", path.display()), "--json"]).ok();
+    let lines = dissect(&path);
+    let mut last = 0.0;
+    for line in &lines {
+        let [_, _, _, _, _, time, source, destination, name, _, mac, ..] = fields(line);
+        let time: f64 = time.parse().unwrap();
+        assert!(time >= last, "frames are in order");
+        last = time;
+        let forward = ("10.0.0.1", "10.0.0.2", "h0>tor", "02:00:00:00:00:01");
+        let backward = ("10.0.0.2", "10.0.0.1", "tor>h0", "02:00:00:00:00:02");
+        assert!([forward, backward].contains(&(source, destination, name, mac)), "{line}");
+    }
+    let corrupted: Vec<_> = lines.iter().filter(|line| fields(line)[9].contains("corrupted")).collect();
+    assert_eq!(corrupted.len(), 2, "the packet and the NAK");
+}
+
+/// The ICRC of RoCEv2 (IBA A17.3) from the bytes of the file, by the definition of the CRC.
+#[test]
+fn the_icrc_of_every_frame_is_right() {
+    let directory = tempdir().unwrap();
+    let mut checked = 0;
+    for operation in ["write", "send", "read"] {
+        for frame in frames(&fs::read(capture(&directory, operation)).unwrap()) {
+            let (ip, udp) = (&frame[14..34], &frame[34..42]);
+            if udp[2..4] != 4791_u16.to_be_bytes() {
+                continue;
+            }
+            let end = 14 + usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+            let mut covered = vec![0xff; 8];
+            covered.extend(&frame[14..end - 4]);
+            // Type of service, time to live and checksum of IP, checksum of UDP, and the marks of the BTH change on
+            // the way.
+            for changing in [1, 8, 10, 11, 26, 27, 32] {
+                covered[8 + changing] = 0xff;
+            }
+            assert_eq!(frame[end - 4..end], bitwise_crc32(&covered).to_le_bytes());
+            checked += 1;
+        }
+    }
+    assert!(checked > 100, "{checked}");
+}
+
+#[test]
+fn payload_is_a_pattern_that_a_retransmission_repeats() {
+    let directory = tempdir().unwrap();
+    let bytes = fs::read(capture(&directory, "send")).unwrap();
+    let mut full = 0;
+    for frame in frames(&bytes).filter(|frame| frame[36..38] == 4791_u16.to_be_bytes() && frame[42] == 1) {
+        let psn = u32::from_be_bytes([0, frame[51], frame[52], frame[53]]);
+        let payload = &frame[54..54 + 1024];
+        assert!((0..).zip(payload).all(|(i, byte)| *byte == (psn + i) as u8), "{payload:?}");
+        full += 1;
+    }
+    assert!(full > 20, "{full}");
+}
+
+#[test]
+fn several_variants_have_a_capture_each() {
+    let directory = tempdir().unwrap();
+    let capture = format!("h1-tor={}", directory.path().join("link.pcapng").display());
+    let arguments = [
+        "run",
+        "livelock",
+        "--variant",
+        "go-back-n send",
+        "--variant",
+        "go-back-n read",
+        "--set",
+        "stop.after=100us",
+    ];
+    wiremend(&[&arguments[..], &["--capture", &capture]].concat()).ok();
+    assert_eq!(files(directory.path()), ["link-go-back-n_read.pcapng", "link-go-back-n_send.pcapng"]);
+}
+
+fn has_tshark() -> bool {
+    let is_there =
+        Command::new("tshark").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !is_there {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "tshark is missing; `cargo xtask test --install` brings it"
+        );
+        eprintln!("skipped: tshark is missing; `cargo xtask test --install` brings it");
+    }
+    is_there
+}
+
+/// What tshark makes of a file: a line for each frame.
+fn dissect(path: &Path) -> Vec<String> {
+    let names = [
+        "frame.protocols",
+        "_ws.malformed",
+        "_ws.expert.message",
+        "infiniband.bth.opcode",
+        "udp.dstport",
+        "frame.time_relative",
+        "ip.src",
+        "ip.dst",
+        "frame.interface_name",
+        "frame.comment",
+        "eth.src",
+        "ip.dsfield.dscp",
+    ];
+    let mut command = Command::new("tshark");
+    command.arg("-r").arg(path).args(["-n", "-T", "fields"]);
+    command.args(names.iter().flat_map(|name| ["-e", name]));
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+fn fields(line: &str) -> [&str; 12] {
+    let fields: Vec<_> = line.split('\t').take(12).collect();
+    fields.try_into().unwrap_or_else(|_| panic!("too few fields: {line}"))
+}
+
+/// The frames of a pcapng file: the enhanced packet blocks, whatever else there is.
+fn frames(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while at < file.len() {
+            let (kind, len, block) = (word(at), word(at + 4), at);
+            assert_eq!(word(at + len - 4), len, "a block has its length at both ends");
+            at += len;
+            if kind == 6 {
+                return Some(&file[block + 28..block + 28 + word(block + 20)]);
+            }
+        }
+        None
+    })
+}
+
+fn bitwise_crc32(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        for bit in 0..8 {
+            let is_odd = (crc ^ u32::from(byte >> bit)) & 1 == 1;
+            crc = (crc >> 1) ^ if is_odd { 0xEDB8_8320 } else { 0 };
+        }
+    }
+    !crc
+}

@@ -1,0 +1,8 @@
+//! The real binary, as people and scripts use it.
+
+mod bad_input;
+mod captures;
+mod claims;
+mod program;
+mod runs;
+mod traces;

@@ -1,0 +1,269 @@
+//! Runs that work: their files, their sameness, and how the program behaves among others.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::program::{command, ended, files, wiremend, wiremend_with};
+
+/// The tour, small enough to be run many times.
+const SMALL: [&str; 4] = ["run", "tour", "--set", "workload.0.flows=300"];
+
+fn small(more: &[&str]) -> Vec<String> {
+    SMALL.iter().chain(more).map(|word| (*word).to_owned()).collect()
+}
+
+fn digests(summary: &Value) -> Vec<String> {
+    let variants = summary["variants"].as_array().unwrap();
+    variants.iter().map(|variant| variant["digest"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn the_number_of_threads_and_the_kind_of_ports_change_nothing() {
+    let digests_with = |more: &[&str]| {
+        let each: Vec<_> = ["clean", "go-back-n", "go-back-0"]
+            .iter()
+            .flat_map(|name| {
+                digests(&wiremend(&small(&[&["--json", "--variant", name], more].concat())).json())
+            })
+            .collect();
+        each
+    };
+    let one = digests_with(&["--threads", "1"]);
+    assert_eq!(one.len(), 3);
+    assert_ne!(one[0], one[1]);
+    for more in [
+        &["--threads", "2"][..],
+        &["--threads", "3"],
+        &["--threads", "1", "--set", "engine.ports=scheduled"],
+        &["--threads", "2", "--set", "engine.ports=scheduled"],
+    ] {
+        assert_eq!(digests_with(more), one, "{more:?}");
+    }
+    assert_ne!(digests_with(&["--seed", "2"]), one);
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes() {
+    let directory = tempdir().unwrap();
+    let run = |name: &str, threads: &str| {
+        let out = directory.path().join(name);
+        wiremend(&small(&["--seeds", "2", "--csv", "--threads", threads, "--out", out.to_str().unwrap()]))
+            .ok();
+        out
+    };
+    let (first, second, third) = (run("a", "1"), run("b", "1"), run("c", "3"));
+    assert_eq!(files(&first), ["flows.csv", "flows.parquet", "report.html", "summary.json"]);
+    for name in files(&first) {
+        let bytes = |directory: &Path| fs::read(directory.join(&name)).unwrap();
+        assert_eq!(bytes(&first), bytes(&second), "{name}, twice");
+        assert_eq!(bytes(&first), bytes(&third), "{name}, on more threads");
+    }
+}
+
+#[test]
+fn the_summary_holds_what_is_promised() {
+    let summary = wiremend(&small(&["--json", "--seeds", "2"])).json();
+    assert_eq!(summary["schema"], 1);
+    assert_eq!((summary["scenario"].as_str(), summary["seed"].as_u64()), (Some("tour"), Some(1)));
+    assert_eq!(summary["seeds"], 2);
+    assert!(summary["version"].as_str().unwrap().starts_with(env!("CARGO_PKG_VERSION")));
+    let variants = summary["variants"].as_array().unwrap();
+    let names: Vec<_> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["clean", "go-back-n", "go-back-0"]);
+    for variant in variants {
+        // 300 flows at random and 16 copies, with each of two seeds.
+        assert_eq!(variant["flows"], 632);
+        assert_eq!(variant["finished"], 632);
+        for quantile in ["p50", "p99", "p999", "max", "mean"] {
+            assert!(variant["fct_ns"][quantile].as_f64().unwrap() > 0.0, "{quantile}");
+        }
+        for field in ["packets_sent", "packet_hops", "events", "goodput_bps"] {
+            assert!(variant[field].as_u64().unwrap() > 0, "{field}");
+        }
+        assert!(variant["timeouts"].is_object() && variant["digest"].is_string());
+    }
+}
+
+#[test]
+fn rows_come_in_the_order_of_variants_and_seeds() {
+    let directory = tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    wiremend(&small(&["--seeds", "2", "--csv", "--out", out, "--threads", "3", "--variant", "clean"])).ok();
+    let text = fs::read_to_string(directory.path().join("flows.csv")).unwrap();
+    let mut lines = text.lines();
+    assert!(lines.next().unwrap().starts_with("variant,seed,flow,src,dst,bytes,start_ps,end_ps"));
+    let seeds: Vec<_> = lines.map(|line| line.split(',').nth(1).unwrap().to_owned()).collect();
+    assert_eq!(seeds.len(), 632);
+    assert!(seeds.is_sorted());
+}
+
+#[test]
+fn a_series_is_written_where_it_is_asked_for() {
+    let directory = tempdir().unwrap();
+    let text = wiremend(&["show", "nak"]).ok()
+        + "[series]\nevery = \"1us\"\nlinks = \"h0-tor\"\n[stop]\nafter = \"20us\"\n";
+    wiremend_with(&text, &["run", "-", "--out", directory.path().to_str().unwrap()]).ok();
+    let series = fs::read_to_string(directory.path().join("series.csv")).unwrap();
+    assert!(series.starts_with("variant,seed,time_ps,entity,metric,value\n"), "{series}");
+    assert!(series.contains("base,1,1000000,h0>tor,tx_bytes,"), "{series}");
+}
+
+#[test]
+fn the_page_tells_what_the_terminal_does() {
+    let directory = tempdir().unwrap();
+    let text = wiremend(&small(&["--out", directory.path().to_str().unwrap()])).ok();
+    let page = fs::read_to_string(directory.path().join("report.html")).unwrap();
+    assert!(page.contains("corruption met and mended") && page.contains("wiremend run tour --set"), "{page}");
+    let plain = |text: &str| text.replace("&quot;", "\"").split_whitespace().collect::<Vec<_>>().join(" ");
+    let (text, page) = (plain(&text), plain(&page));
+    let told = text.split("• ").nth(1).unwrap().trim();
+    assert!(page.contains(told), "{told}");
+}
+
+#[test]
+fn what_is_shown_can_be_run() {
+    let shown = wiremend(&["show", "twice"]).ok();
+    assert_eq!(
+        digests(&wiremend_with(&shown, &["run", "-", "--json"]).json()),
+        digests(&wiremend(&["run", "twice", "--json"]).json())
+    );
+    let listed = wiremend(&["list", "--json"]).json();
+    for name in ["tour", "bench/perm-k8", "livelock"] {
+        assert!(listed["scenarios"].as_array().unwrap().iter().any(|line| line["name"] == name), "{name}");
+    }
+    let text = wiremend(&["list"]).ok();
+    assert!(text.contains("websearch") && text.contains("go-back-0"), "{text}");
+}
+
+#[test]
+fn lines_fit_the_width_that_is_asked_for() {
+    for width in [80, 120] {
+        let output = command().args(small(&[])).env("COLUMNS", width.to_string()).output().unwrap();
+        let text = ended(output).ok();
+        for line in text.lines() {
+            assert!(line.chars().count() <= width, "{width}: {line}");
+        }
+        assert!(!text.contains('\u{1b}'), "no colours into a file");
+    }
+}
+
+#[test]
+fn every_command_has_examples_in_its_help() {
+    let help = wiremend(&["--help"]).ok();
+    for group in ["Simulate:\n  run ", "Operate:\n", "Examples:\n  wiremend ", "Exit status:"] {
+        assert!(help.contains(group), "{help}");
+    }
+    for name in ["run", "trace", "repro", "list", "show", "completions", "man"] {
+        let help = wiremend(&[name, "--help"]).ok();
+        assert!(help.contains("Examples:\n  wiremend "), "{help}");
+    }
+    let version = wiremend(&["--version"]).ok();
+    assert!(version.starts_with(concat!("wiremend ", env!("CARGO_PKG_VERSION"))), "{version}");
+}
+
+#[test]
+fn shells_and_manuals_are_served() {
+    assert!(wiremend(&["completions", "bash"]).ok().contains("_wiremend"));
+    assert!(wiremend(&["completions", "zsh"]).ok().contains("#compdef wiremend"));
+    let directory = tempdir().unwrap();
+    assert_eq!(wiremend(&["man", directory.path().to_str().unwrap()]).ok(), "");
+    let pages = files(directory.path());
+    assert!(
+        ["wiremend.1", "wiremend-run.1", "wiremend-trace.1"]
+            .iter()
+            .all(|page| pages.contains(&(*page).to_owned())),
+        "{pages:?}"
+    );
+    let page = fs::read_to_string(directory.path().join("wiremend-run.1")).unwrap();
+    assert!(page.contains(".TH wiremend-run 1"), "{page}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    for arguments in [
+        &["show", "tour"][..],
+        &["list"],
+        &["run", "nak"],
+        &["run", "nak", "--json"],
+        &["--help"],
+        &["trace", "nak"],
+    ] {
+        let mut child =
+            command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        drop(child.stdout.take());
+        let end = ended(child.wait_with_output().unwrap());
+        assert_eq!((end.code, end.stderr.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_stdout_is_told() {
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let end = ended(command().args(["run", "nak"]).stdout(full).output().unwrap());
+    assert_eq!(end.code, Some(3));
+    assert!(end.stderr.starts_with("wiremend: cannot write to stdout: "), "{}", end.stderr);
+}
+
+/// Ctrl-C in the middle: the files that were begun go, and so does the directory.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let directory = tempdir().unwrap();
+    let out = directory.path().join("out");
+    let capture = format!("h0-edge0-0={}", directory.path().join("link.pcapng").display());
+    let arguments = ["run", "google-rpc-million", "--capture", &capture, "--out", out.to_str().unwrap()];
+    let child = command().args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    // From the moment that it writes, it watches for signals.
+    while !(out.is_dir() && !files(&out).is_empty()) {
+        assert!(Instant::now() < deadline, "it never began to write");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let end = ended(child.wait_with_output().unwrap());
+    assert_eq!(end.code, Some(130), "{}", end.stderr);
+    assert_eq!(end.stdout, "");
+    assert!(end.stderr.starts_with("wiremend: interrupted"), "{}", end.stderr);
+    assert!(files(directory.path()).is_empty(), "{:?}", files(directory.path()));
+}
+
+/// On a terminal there are colours, unless they are not wanted, and a program without arguments gives the tour.
+#[cfg(target_os = "linux")]
+#[test]
+fn terminals_get_colours_and_the_tour() {
+    let on_a_terminal = |line: &str, no_color: Option<&str>| {
+        let mut script = Command::new("script");
+        script
+            .args(["-qec", line, "/dev/null"])
+            .env("TERM", "xterm")
+            .env_remove("COLUMNS")
+            .env_remove("NO_COLOR");
+        if let Some(value) = no_color {
+            script.env("NO_COLOR", value);
+        }
+        let output = script.stdin(Stdio::null()).output().ok().filter(|output| output.status.success());
+        output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let program = env!("CARGO_BIN_EXE_wiremend");
+    let Some(plain) = on_a_terminal(&format!("{program} run nak"), Some("1")) else {
+        return eprintln!("skipped: there is no script(1)");
+    };
+    assert!(!plain.contains("\u{1b}["), "{plain}");
+    let coloured = on_a_terminal(&format!("{program} run nak"), None).unwrap();
+    assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
+
+    let begun = Instant::now();
+    let tour = on_a_terminal(program, Some("1")).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(20), "the tour took {:?}", begun.elapsed());
+    for part in ["Sixteen hosts", "go-back-0", "to the slowest", "Next:", "wiremend trace tour"] {
+        assert!(tour.contains(part), "{tour}");
+    }
+    assert_eq!(tour.matches("• ").count(), 3, "three sentences: {tour}");
+}

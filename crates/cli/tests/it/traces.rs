@@ -1,0 +1,80 @@
+//! The four ways to a timeout (JCST §3.1, Figs. 2–5), counted and drawn.
+
+use tempfile::tempdir;
+
+use crate::program::wiremend;
+
+/// Scenario, the cause as summaries call it, and as ladders do.
+const CAUSES: [(&str, &str, &str); 4] = [
+    ("tail-packet", "tail_packet", "tail packet lost"),
+    ("tail-ack", "tail_ack", "tail ACK lost"),
+    ("nak", "nak", "NAK lost"),
+    ("twice", "twice", "lost twice"),
+];
+
+#[test]
+fn each_cause_is_counted_exactly_once() {
+    for (scenario, key, _) in CAUSES {
+        let summary = wiremend(&["run", scenario, "--json"]).json();
+        let timeouts = summary["variants"][0]["timeouts"].as_object().unwrap();
+        let fired: Vec<_> =
+            timeouts.iter().filter(|(name, count)| *name != "total" && **count != 0).collect();
+        assert_eq!(fired.len(), 1, "{scenario}: {timeouts:?}");
+        assert_eq!(timeouts[key], 1, "{scenario}");
+        assert_eq!(timeouts["total"], 1, "{scenario}");
+        assert_eq!(summary["variants"][0]["finished"], 1, "{scenario}");
+    }
+}
+
+#[test]
+fn each_cause_is_drawn() {
+    let directory = tempdir().unwrap();
+    for (scenario, key, words) in CAUSES {
+        let text = wiremend(&["trace", scenario]).ok();
+        assert!(text.contains("timer fires at ") && text.contains(words), "{text}");
+        assert!(text.contains('✗') && text.contains("completes"), "{text}");
+
+        let path = directory.path().join(format!("{scenario}.svg"));
+        assert_eq!(wiremend(&["trace", scenario, "--svg", path.to_str().unwrap()]).ok(), "");
+        let svg = std::fs::read_to_string(path).unwrap();
+        assert_well_formed(&svg);
+        assert!(svg.contains(words), "{scenario}");
+
+        let trace = wiremend(&["trace", scenario, "--json"]).json();
+        let steps = trace["steps"].as_array().unwrap();
+        let timers: Vec<_> = steps.iter().filter(|step| step["what"] == "timer").collect();
+        assert_eq!(timers.len(), 1, "{scenario}");
+        assert_eq!(timers[0]["cause"], key);
+        assert!(steps.iter().any(|step| step["corrupted"] == true), "{scenario}");
+    }
+}
+
+#[test]
+fn the_slowest_flow_of_many_can_be_asked_for() {
+    let arguments =
+        ["trace", "tour", "--variant", "go-back-n", "--flow", "slowest", "--set", "workload.0.flows=400"];
+    let text = wiremend(&arguments).ok();
+    assert!(text.contains("go-back-n: corruption met and mended"), "{text}");
+    assert!(text.contains("completes") || text.contains("fails"), "{text}");
+    let again = wiremend(&arguments).ok();
+    assert_eq!(text, again);
+}
+
+/// Every element that begins ends, in order, and quotes pair up.
+fn assert_well_formed(xml: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    for part in xml.split('<').skip(1) {
+        let (tag, _) = part.split_once('>').expect("a tag ends");
+        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
+        let name = tag.trim_start_matches('/').split([' ', '/', '\n']).next().unwrap();
+        if tag.starts_with(['?', '!']) || tag.ends_with('/') {
+            continue;
+        }
+        if tag.starts_with('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty() && xml.contains("<svg"), "{open:?}");
+}
