@@ -120,7 +120,7 @@ pub(crate) struct Run {
 pub(crate) struct Scenario {
     /// A name of `wiremend list`, a path to a .toml file, or - for stdin
     #[arg(value_name = "SCENARIO", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) scenario: String,
+    pub(crate) name: String,
     /// Change a value, in all variants: a path such as transport.recovery or impair.0.rate; may be given several times
     #[arg(long, value_name = "PATH=VALUE")]
     pub(crate) set: Vec<Override>,

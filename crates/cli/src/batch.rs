@@ -200,7 +200,7 @@ impl Observer for Watcher<'_> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         self.failed.note(row);
-        self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Flow(row.clone())))
+        self.feed.as_mut().map_or(Ok(()), |feed| feed.push(Row::Flow(*row)))
     }
 
     fn on_frame(&mut self, captured: &Captured) -> io::Result<()> {

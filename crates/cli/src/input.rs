@@ -101,10 +101,9 @@ fn read(source: impl Read, name: &str) -> Result<String, Failure> {
         return Err(Failure::Input(format!("{name}: too long for a scenario; at most {most}")));
     }
     String::from_utf8(bytes).map_err(|error| {
-        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
-        let start = good.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let column = String::from_utf8_lossy(&good[start..]).chars().count() + 1;
+        let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        let line = good.matches('\n').count() + 1;
+        let column = good.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         Failure::Input(format!("{name}:{line}:{column}: not text; a scenario is TOML in UTF-8"))
     })
 }

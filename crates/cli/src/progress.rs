@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use wiremend_scenario::{App, Scenario};
+use wiremend_scenario::{App, Scenario, Within};
 use wiremend_sim::Progress as Simulated;
 
 /// What takes less time than this shows no progress.
@@ -65,13 +65,13 @@ impl Progress {
 impl Expected {
     pub(crate) fn of(scenario: &Scenario) -> Self {
         let flows = scenario.workloads.iter().map(|workload| match &workload.app {
-            App::Poisson(app) => app.flows.map(|flows| flows.get()),
+            App::Poisson(app) => app.flows.map(Within::get),
             App::Flows(app) => {
                 let pairs = app.endpoints().pairs(&scenario.topology).ok()?;
                 Some(pairs.len() * app.count.get())
             }
             App::PingPong(app) => Some(app.iterations.get()),
-            App::Stream(app) => app.count.map(|count| count.get()),
+            App::Stream(app) => app.count.map(Within::get),
             // An open-loop load has no flows.
             App::Cbr(_) => Some(0),
             App::List(_) => None,

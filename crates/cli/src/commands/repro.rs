@@ -1,5 +1,7 @@
 //! `wiremend repro`: the ledger of claims.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use crate::args::Repro;
@@ -65,7 +67,7 @@ fn listed(is_json: bool) -> String {
     }
     let mut text = String::from("Claims (wiremend repro ID…, or --all)\n");
     for claim in claims::ALL {
-        text.push_str(&format!("  {}  {} ({})\n", claim.id, claim.title, claim.source));
+        let _ = writeln!(text, "  {}  {} ({})", claim.id, claim.title, claim.source);
     }
     text
 }
@@ -77,7 +79,7 @@ fn told(claim: &Claim, finding: &Finding) -> String {
         let mut shown = String::new();
         for (number, line) in lines.lines().enumerate() {
             let left = if number == 0 { heading } else { "" };
-            shown.push_str(&format!("  {left:<8}  {line}\n"));
+            let _ = writeln!(shown, "  {left:<8}  {line}");
         }
         shown
     };

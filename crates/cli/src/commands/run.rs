@@ -20,7 +20,7 @@ use crate::{machine, reading, signals, terminal};
 
 pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     signals::catch()?;
-    let input = Input::load(&asked.scenario.scenario, &asked.scenario.set)?;
+    let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
     let variants = input.variants(&asked.variant)?;
     let runs = plan(asked, &input, &variants)?;
     let output = asked.out.as_deref().map(|path| open_output(path, asked.csv, &runs)).transpose()?;
@@ -57,7 +57,7 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
 
 /// What a newcomer sees who asks for nothing.
 pub(super) fn tour() -> Result<Answer, Failure> {
-    let scenario = Scenario { scenario: "tour".to_owned(), set: Vec::new(), seed: None };
+    let scenario = Scenario { name: "tour".to_owned(), set: Vec::new(), seed: None };
     let answer = run(&Run {
         scenario,
         variant: Vec::new(),
@@ -94,9 +94,12 @@ fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<
         };
         for number in 0..asked.seeds {
             let seed = seed_of(asked, &variant.scenario).wrapping_add(number);
-            let path = |request: &CaptureRequest| match is_one {
-                true => request.path.clone(),
-                false => numbered(&request.path, &variant.name, (asked.seeds > 1).then_some(seed)),
+            let path = |request: &CaptureRequest| {
+                if is_one {
+                    request.path.clone()
+                } else {
+                    numbered(&request.path, &variant.name, (asked.seeds > 1).then_some(seed))
+                }
             };
             let captures = links.iter().copied().zip(asked.capture.iter().map(path)).collect();
             runs.push(OneRun { variant, seed, captures });
@@ -223,7 +226,7 @@ fn unwrapped(text: &str) -> String {
 
 /// The command that runs the same again.
 fn command(asked: &Run, seed: u64) -> String {
-    let mut words = vec!["wiremend run".to_owned(), quoted(&asked.scenario.scenario)];
+    let mut words = vec!["wiremend run".to_owned(), quoted(&asked.scenario.name)];
     words.extend(
         asked
             .scenario

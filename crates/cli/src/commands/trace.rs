@@ -17,7 +17,7 @@ use crate::{machine, signals, terminal};
 
 pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     signals::catch()?;
-    let input = Input::load(&asked.scenario.scenario, &asked.scenario.set)?;
+    let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
     let wanted: Vec<String> = asked.variant.iter().cloned().collect();
     let variant = input.variants(&wanted)?[0];
     let mut options = Options::new(asked.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
@@ -45,7 +45,7 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     let ladder = Ladder::new(&title, &results.trace, name, asked.steps as usize);
     match &asked.svg {
         Some(path) => {
-            write_whole(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?
+            write_whole(path, &plot::standalone(&ladder.svg())).map_err(|error| Failure::file(&error))?;
         }
         None => terminal::print(&ladder.text(terminal::stdout()))?,
     }
