@@ -1,6 +1,6 @@
 //! What the numbers of a run say, in sentences.
 
-use wiremend_measure::{TimeoutCause, VariantSummary};
+use wiremend_measure::{Quantiles, TimeoutCause, VariantSummary};
 use wiremend_report::human;
 
 /// Up to three sentences: how long flows take, how many waited for a timer and why, and what was sent again.
@@ -16,32 +16,43 @@ pub(crate) fn sentences(variants: &[VariantSummary]) -> Vec<String> {
 const NOTABLE: f64 = 1.5;
 
 fn times(variants: &[VariantSummary]) -> Option<String> {
-    let by_tail = |variant: &&VariantSummary| variant.fct_ns.as_ref().map_or(0, |fct| fct.p999 as u64);
+    // The 99.9th percentile of a few flows is only another name for the slowest.
+    let are_many = variants.iter().all(|variant| variant.fct_ns.is_none() || variant.finished >= 1000);
+    let tail = |fct: &Quantiles| if are_many { fct.p999 } else { fct.max };
+    let by_tail = |variant: &&VariantSummary| variant.fct_ns.as_ref().map_or(0, |fct| tail(fct) as u64);
     let finished = variants.iter().filter(|variant| variant.fct_ns.is_some());
     let worst = finished.clone().max_by_key(by_tail)?;
     let best = finished.min_by_key(by_tail)?;
     let (low, high) = (best.fct_ns.as_ref()?, worst.fct_ns.as_ref()?);
-    let [p50, p999, max] = [high.p50, high.p999, high.max].map(human::time_ns);
+    let [p50, longest] = [high.p50, tail(high)].map(human::time_ns);
     if variants.len() == 1 {
-        return Some(match worst.finished {
-            1 => format!("The flow took {max}."),
-            n if n < 1000 => format!("Half of the flows finished within {p50}, the slowest in {max}."),
-            _ => format!("Half of the flows finished within {p50}, all but one in a thousand within {p999}."),
+        return Some(match (worst.finished, are_many) {
+            (1, _) => format!("The flow took {longest}."),
+            (_, false) => format!("Half of the flows finished within {p50}, the slowest in {longest}."),
+            (_, true) => {
+                format!(
+                    "Half of the flows finished within {p50}, all but one in a thousand within {longest}."
+                )
+            }
         });
     }
-    let [tail, median] = [high.p999 / low.p999, high.p50 / low.p50];
-    if tail < NOTABLE {
-        return Some(format!(
-            "One flow in a thousand takes {p999} or more, with little difference between variants."
-        ));
+    let (who, more) =
+        if are_many { ("One flow in a thousand", " or more") } else { ("The slowest flow", "") };
+    let [slower, median] = [tail(high) / tail(low), high.p50 / low.p50];
+    if slower < NOTABLE {
+        return Some(format!("{who} takes {longest}{more}, with little difference between variants."));
     }
     Some(format!(
-        "One flow in a thousand takes {} or more with {}, and {p999} or more with {}: {} as long. The median grows {}.",
-        human::time_ns(low.p999),
+        "{who} takes {}{more} with {}, and {longest}{more} with {}: {} as long. The median {}.",
+        human::time_ns(tail(low)),
         quoted(best),
         quoted(worst),
-        human::factor(tail),
-        if median < NOTABLE { "hardly".to_owned() } else { human::factor(median) },
+        human::factor(slower),
+        if median < NOTABLE {
+            "hardly changes".to_owned()
+        } else {
+            format!("grows {}", human::factor(median))
+        },
     ))
 }
 
@@ -66,20 +77,22 @@ fn timers(variants: &[VariantSummary]) -> Option<String> {
         return lossy.then(|| "No retransmission timer fired: every loss was noticed by a NAK.".to_owned());
     }
     let cause = TimeoutCause::ALL.into_iter().max_by_key(|cause| worst.timeouts.of(*cause))?;
-    let share = worst.flows_with_timeout;
     let with = if variants.len() == 1 { String::new() } else { format!("With {}, ", quoted(worst)) };
-    let often = match (worst.timeouts.of(cause), total) {
-        (_, 1) => String::new(),
-        (of, total) if of == total => "each time ".to_owned(),
-        (of, total) => format!("{} times of {} ", human::count(of), human::count(total)),
+    let share = worst.flows_with_timeout;
+    let held_up = match (share.count, worst.flows) {
+        (1, 1) => "the flow".to_owned(),
+        (count, flows) => {
+            let [count, flows] = [count, flows].map(human::count);
+            format!("{count} of {flows} flows ({} %)", human::percent(share.fraction))
+        }
     };
-    Some(format!(
-        "{with}{} of {} flows ({} %) waited for a retransmission timer, {often}{}.",
-        human::count(share.count),
-        human::count(worst.flows),
-        human::percent(share.fraction),
-        meaning(cause),
-    ))
+    let most = worst.timeouts.of(cause);
+    let often = if most == total { String::new() } else { format!("{} times ", human::count(most)) };
+    let times = if total == 1 { "once".to_owned() } else { format!("{} times", human::count(total)) };
+    let meaning = meaning(cause);
+    Some(capitalised(&format!(
+        "{with}retransmission timers fired {times} and held up {held_up}, {often}{meaning}."
+    )))
 }
 
 fn meaning(cause: TimeoutCause) -> &'static str {
@@ -112,4 +125,9 @@ fn resent(variants: &[VariantSummary]) -> Option<String> {
 
 fn quoted(variant: &VariantSummary) -> String {
     format!("\"{}\"", variant.name)
+}
+
+fn capitalised(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

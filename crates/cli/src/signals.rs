@@ -1,11 +1,11 @@
-//! Ctrl-C: the first one ends a run in good order, the second at once.
+//! Ctrl-C, a closed terminal, `kill`: the first ends a run in good order, the second at once.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ pub(crate) fn catch() -> Result<(), Failure> {
 fn install() -> io::Result<()> {
     let caught = CAUGHT.get_or_init(Arc::default);
     let again = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order: the flag of the first signal arms the end by the second.
         flag::register_conditional_default(signal, Arc::clone(&again))?;
         flag::register(signal, Arc::clone(&again))?;

@@ -48,11 +48,11 @@ pub(crate) fn stdout() -> Terminal {
     }
 }
 
-/// Text in lines of at most `width` characters; words stay whole.
+/// Text in lines of at most `width` characters. Words stay whole, and so do numbers with thin spaces in them.
 pub(crate) fn wrapped(text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut used = 0;
-    for word in text.split_whitespace() {
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
         let len = word.chars().count();
         if used > 0 && used + 1 + len > width {
             lines.push('\n');
@@ -79,5 +79,6 @@ mod tests {
         assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
         assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
         assert_eq!(wrapped(" \n", 10), "");
+        assert_eq!(wrapped("a 350\u{202f}650×", 8), "a\n350\u{202f}650×\n");
     }
 }

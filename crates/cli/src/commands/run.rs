@@ -221,7 +221,7 @@ fn bold(text: &str, screen: draw::Terminal) -> String {
 }
 
 fn unwrapped(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    text.lines().map(str::trim).collect::<Vec<_>>().join(" ").trim().to_owned()
 }
 
 /// The command that runs the same again.
