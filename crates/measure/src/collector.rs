@@ -29,7 +29,7 @@ pub struct Counters {
     pub packet_hops: u64,
     /// Events handled.
     pub events: u64,
-    /// Frame bytes that only protection sent.
+    /// Frame bytes beyond the first copy of each packet and its ACKs.
     pub extra_bytes: u64,
     /// Data packets that hosts sent again.
     pub retransmitted_packets: u64,
@@ -184,7 +184,10 @@ mod tests {
         assert_eq!((summary.flows, summary.finished), (2, 1));
         assert_eq!(summary.failed, BTreeMap::from([("retry_exceeded", 1)]));
         let fct = summary.fct_ns.unwrap();
-        assert_eq!([fct.max, fct.mean, summary.slowdown.unwrap().p99].map(|value| value as u64), [4_000, 4_000, 2]);
+        assert_eq!(
+            [fct.max, fct.mean, summary.slowdown.unwrap().p99].map(|value| value as u64),
+            [4_000, 4_000, 2]
+        );
         assert_eq!(summary.flows_with_timeout.count, 1);
         assert_eq!(summary.goodput_bps, 4096 * 8 * 1_000);
         assert_eq!(summary.simulated_ns, 1_000_000);

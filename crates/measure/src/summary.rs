@@ -54,7 +54,7 @@ pub struct VariantSummary {
     pub retransmitted_packets: u64,
     /// Frame bytes of these, comparable with `extra_bytes`; a flow's row counts payload.
     pub retransmitted_bytes: u64,
-    /// Frame bytes that only protection sent: dummies, repeats, parity.
+    /// Frame bytes beyond the first copy of each packet and its ACKs: retransmissions, NAKs, what protection adds.
     pub extra_bytes: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,

@@ -70,7 +70,7 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
         human::bytes(variant.retransmitted_bytes as f64)
     });
     if table.any(|variant| variant.extra_bytes) {
-        table.number("extra", "frame bytes that only protection sent", |variant| {
+        table.number("extra", "frame bytes beyond the first copy of each packet and its ACKs", |variant| {
             human::bytes(variant.extra_bytes as f64)
         });
     }

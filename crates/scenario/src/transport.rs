@@ -98,7 +98,7 @@ pub enum Operation {
     Write,
     /// SEND by the source.
     Send,
-    /// RDMA READ by the destination: the data flow from source to destination all the same.
+    /// RDMA READ by the source: it asks, and the data come from the destination.
     Read,
 }
 

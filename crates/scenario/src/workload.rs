@@ -215,10 +215,10 @@ pub struct Stream {
     /// Messages in all; if left out, the stream ends with the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<Within<u64, 1, 1_000_000_000_000>>,
-    /// Where the data come from.
+    /// Who asks for the transfers: with WRITE and SEND the data leave here, with READ they arrive.
     #[serde(default = "first")]
     pub src: Placed<Host>,
-    /// Where the data go.
+    /// The other end.
     #[serde(default = "last")]
     pub dst: Placed<Host>,
 }

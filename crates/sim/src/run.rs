@@ -106,7 +106,9 @@ struct State {
     in_flight: AtomicU64,
 }
 
-const PROGRESS_EVERY: u64 = 512;
+/// Progress is reported after so many windows or events, whichever come first: often enough to answer Ctrl-C.
+const PROGRESS_WINDOWS: u64 = 512;
+const PROGRESS_EVENTS: u64 = 200_000;
 
 /// Runs all parts to the end. The calling thread simulates the first and does the observing.
 pub(crate) fn run(
@@ -123,7 +125,7 @@ pub(crate) fn run(
         state: (0..count).map(|_| State::default()).collect(),
         halt: AtomicBool::new(false),
     };
-    let mut leader = Leader { observer, collector: Collector::new(), windows: 0, error: None };
+    let mut leader = Leader { observer, collector: Collector::new(), windows: 0, events: 0, error: None };
     let (first, others) = parts.split_first_mut().expect("a run has a part");
     let (end, ending) = std::thread::scope(|scope| {
         for part in others {
@@ -150,7 +152,7 @@ fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>
         shared.barrier.wait();
         collect_mail(part, shared, me);
         if let Some(leader) = leader.as_deref_mut() {
-            leader.look(shared, window_end);
+            leader.look(shared, window_end, part.events);
         }
         shared.barrier.wait();
         match decide(shared, window_end) {
@@ -161,7 +163,7 @@ fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>
                 post_mail(part, shared, me);
                 shared.barrier.wait();
                 if let Some(leader) = leader {
-                    leader.look(shared, end);
+                    leader.look(shared, end, part.events);
                 }
                 return (end, ending);
             }
@@ -244,11 +246,13 @@ struct Leader<'a> {
     observer: &'a mut dyn Observer,
     collector: Collector,
     windows: u64,
+    /// Events of the first part when progress was last reported.
+    events: u64,
     error: Option<io::Error>,
 }
 
 impl Leader<'_> {
-    fn look(&mut self, shared: &Shared<'_>, now: Time) {
+    fn look(&mut self, shared: &Shared<'_>, now: Time, events: u64) {
         let mut all = Seen::default();
         for seen in &shared.seen {
             let mut seen = lock(seen);
@@ -261,7 +265,8 @@ impl Leader<'_> {
             shared.halt.store(true, Ordering::Relaxed);
         }
         self.windows += 1;
-        if self.windows.is_multiple_of(PROGRESS_EVERY) {
+        if self.windows.is_multiple_of(PROGRESS_WINDOWS) || events - self.events > PROGRESS_EVENTS {
+            self.events = events;
             let progress = Progress { now, flows: self.collector.flows() };
             if self.observer.on_progress(&progress).is_break() {
                 shared.halt.store(true, Ordering::Relaxed);

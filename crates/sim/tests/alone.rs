@@ -65,3 +65,26 @@ fn a_list_starts_each_flow_at_its_time() {
     assert_eq!([rows[0].start_ps, rows[1].start_ps], [0, 250_000]);
     assert_eq!([(rows[0].src, rows[0].bytes), (rows[1].src, rows[1].bytes)], [(0, 5000), (1, 100)]);
 }
+
+/// An open-loop load sends on time, is counted by its sink, and ends when it should.
+#[test]
+fn a_constant_load_keeps_its_rate_and_stops() {
+    let (results, rows) = run(
+        "title = \"cbr\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"cbr\"\nrate = \"10Gbps\"\n\
+         frame = 1000\nstart = \"10us\"\nstop = \"110us\"\n",
+    );
+    // 100 µs at 10 Gb/s hold 125 000 bytes, and a frame takes 1020 of them.
+    assert_eq!(results.hosts[1].raw_frames, 123);
+    assert_eq!((results.ending, rows.len()), (wiremend_sim::Ending::Complete, 0));
+}
+
+#[test]
+fn frames_that_cross_too_many_switches_are_dropped() {
+    let (results, _) = run(
+        "title = \"ttl\"\n[topology]\nkind = \"chain\"\nswitches = 3\n[[workload]]\nkind = \"cbr\"\nrate = \"10Gbps\"\n\
+         ttl = 2\nstop = \"10us\"\n",
+    );
+    let sent: u64 = results.hosts.iter().map(|host| host.tx_frames).sum();
+    assert!(sent > 0);
+    assert_eq!(results.counters.dropped_frames.ttl + results.in_flight, sent);
+}

@@ -20,10 +20,13 @@ impl Cbr {
     }
 
     pub(crate) fn next_poll(&self) -> Time {
+        if self.is_done() {
+            return Time::MAX;
+        }
         let bytes = Bytes::new((u64::from(self.frame.len) + GAP_BYTES) * self.sent);
         let due = self.start.saturating_add(self.rate.serialize(bytes));
         // At the stop it comes once more, to be taken off the books.
-        if self.is_done() { Time::MAX } else { due.min(self.stop) }
+        due.min(self.stop)
     }
 
     pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {

@@ -56,8 +56,9 @@ pub(crate) struct Built {
 /// Bytes of state that a lane, a host and an entry of the routes take, roughly: for refusing what cannot fit.
 const LANE_BYTES: u64 = 400;
 const HOST_BYTES: u64 = 1_500;
-/// Bytes that a frame under way takes, with the slack of a ring that doubles.
-const FRAME_BYTES: u64 = 128;
+/// Bytes that a frame under way takes at worst: its place, its entry in a ring, and the old copies of both while
+/// they double.
+const FRAME_BYTES: u64 = 256;
 
 pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
     check_memory(scenario, options)?;

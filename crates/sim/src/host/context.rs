@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::rc;
-use wiremend_units::{HostId, QpNum, mix};
+use wiremend_units::{HostId, Psn, QpNum, mix};
 
 use super::nic::Sender;
 use super::{Context, Host};
@@ -22,6 +22,8 @@ pub(super) struct Responding {
     requester: QpNum,
     port: u16,
     pub(super) entropy: u16,
+    /// The number behind the last READ response sent for the first time.
+    pub(super) answered: Option<Psn>,
     /// It stands in one of the NIC's rings.
     pub(super) queued: bool,
 }
@@ -34,7 +36,7 @@ impl Responding {
         port: u16,
         responder: rc::Responder,
     ) -> Self {
-        Self { responder, peer, serial, requester, port, entropy: 0, queued: false }
+        Self { responder, peer, serial, requester, port, entropy: 0, answered: None, queued: false }
     }
 }
 

@@ -249,7 +249,13 @@ impl Host {
 
 /// The frame that carries a responder's packet back.
 #[inline]
-pub(super) fn answer(from: HostId, context: &Responding, packet: rc::Packet, transport: &Transport) -> Frame {
+pub(super) fn answer(
+    from: HostId,
+    context: &mut Responding,
+    packet: rc::Packet,
+    transport: &Transport,
+) -> Frame {
+    let copy = if packet.opcode.is_read_response() { copy_of_response(context, packet.psn) } else { 0 };
     Frame {
         packet,
         src: from,
@@ -262,6 +268,15 @@ pub(super) fn answer(from: HostId, context: &Responding, packet: rc::Packet, tra
         kind: Kind::Rc,
         class: transport.class,
         ttl: transport.ttl,
-        copy: 0,
+        copy,
     }
+}
+
+/// Whether a READ response goes out again: a responder keeps no count of copies.
+fn copy_of_response(context: &mut Responding, psn: Psn) -> u8 {
+    if context.answered.is_some_and(|answered| psn.distance(answered) < 0) {
+        return 1;
+    }
+    context.answered = Some(psn.ahead(1));
+    0
 }
