@@ -74,7 +74,8 @@ fn a_constant_load_keeps_its_rate_and_stops() {
          frame = 1000\nstart = \"10us\"\nstop = \"110us\"\n",
     );
     // 100 µs at 10 Gb/s hold 125 000 bytes, and a frame takes 1020 of them.
-    assert_eq!(results.hosts[1].raw_frames, 123);
+    assert_eq!(results.hosts[0].tx_frames, 123);
+    assert_eq!(results.hosts[1].raw_frames + results.in_flight, 123);
     assert_eq!((results.ending, rows.len()), (wiremend_sim::Ending::Complete, 0));
 }
 

@@ -42,7 +42,9 @@ impl Quantity {
         if !fraction.is_empty() {
             let places = fraction.chars().filter(char::is_ascii_digit).count() as u32;
             let scale = 10_u64.checked_pow(places);
-            let part = decimal(fraction).zip(scale).map(|(part, scale)| (part as u128 * unit.size as u128, scale as u128));
+            let part = decimal(fraction)
+                .zip(scale)
+                .map(|(part, scale)| (part as u128 * unit.size as u128, scale as u128));
             let (part, scale) = part.ok_or_else(|| self.refuse(text, "the fraction is too long"))?;
             if part % scale != 0 {
                 return Err(self.refuse(text, "it is finer than the smallest unit"));
@@ -68,7 +70,9 @@ fn decimal(text: &str) -> Option<u64> {
 /// A probability between 0 and 1: `1e-3`, `0.001`, `1/256`.
 pub fn parse_probability(text: &str) -> Result<f64, BadQuantity> {
     let text = text.trim();
-    let refuse = |why: &str| BadQuantity(format!("`{text}` is not a probability: {why} (write `1e-3`, `0.001` or `1/1000`)"));
+    let refuse = |why: &str| {
+        BadQuantity(format!("`{text}` is not a probability: {why} (write `1e-3`, `0.001` or `1/1000`)"))
+    };
     let number = |part: &str| part.trim().parse::<f64>().map_err(|_| refuse("it is not a number"));
     let value = match text.split_once('/') {
         Some((above, below)) => number(above)? / number(below)?,
