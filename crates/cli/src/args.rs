@@ -25,6 +25,9 @@ Simulate:
   list         List the scenarios that come with the program
   show         Print the file of a scenario, to copy and change
 
+Explain:
+  capture      Read frames that were captured on a link
+
 Operate:
   completions  Print a script that completes commands in a shell
   man          Write the manual pages
@@ -39,6 +42,7 @@ Examples:
   wiremend show tour > mine.toml            a scenario to change
   wiremend run mine.toml --set topology.k=8
   wiremend trace nak                        a lost NAK, packet by packet
+  wiremend capture decode link.pcapng       captured frames, a line each
   wiremend help run                         all about one command
 
 Exit status: 0; 1 it ran and the answer is no; 2 bad input; 3 the machine lacks something; 130 after Ctrl-C.";
@@ -58,6 +62,7 @@ pub(crate) enum Command {
     Repro(Repro),
     List(List),
     Show(Show),
+    Capture(Capture),
     Completions(Completions),
     Man(Man),
 }
@@ -209,6 +214,51 @@ pub(crate) struct Show {
     pub(crate) name: String,
 }
 
+/// Read frames that were captured on a link
+#[derive(Args, Debug)]
+// Without a command it is refused in one line, as everywhere, and not by the whole help.
+#[command(
+    arg_required_else_help = false,
+    after_help = "\
+Examples:
+  wiremend capture decode link.pcapng
+  tcpdump -U -w - -i eth0 udp port 4791 | wiremend capture decode -"
+)]
+pub(crate) struct Capture {
+    #[command(subcommand)]
+    pub(crate) command: CaptureCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum CaptureCommand {
+    Decode(Decode),
+}
+
+/// Print captured frames, a line each
+///
+/// RDMA frames with operation, queue pair, PSN, what is acknowledged, lengths, and whether the ICRC is right; others
+/// with what they are, or why they cannot be read. Times are in nanoseconds since the first frame. How many there were
+/// of each is told at the end, on stderr.
+///
+/// A file that is damaged is printed up to there; the exit status is 2.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend capture decode link.pcapng
+  wiremend capture decode link.pcapng | grep NAK
+  wiremend capture decode old.pcap --limit 20 --json")]
+pub(crate) struct Decode {
+    /// A pcap or pcapng file, or - for stdin
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// Stop after so many frames
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) limit: Option<u64>,
+    /// Print a JSON object for each frame, in a line of its own
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
 /// Print a script that completes commands in a shell
 #[derive(Args, Debug)]
 #[command(after_help = "\
@@ -312,8 +362,12 @@ mod tests {
             let line =
                 format!("  {:<11}  {}", command.get_name(), about.split(',').next().unwrap_or_default());
             assert!(HELP.contains(&line), "`{line}` is not in the help");
-            let examples = command.get_after_help().expect("a command has examples").to_string();
-            assert!(examples.starts_with("Examples:\n  wiremend "), "{}", command.get_name());
+            for command in std::iter::once(command).chain(command.get_subcommands()) {
+                if command.get_name() != "help" {
+                    let examples = command.get_after_help().expect("a command has examples").to_string();
+                    assert!(examples.starts_with("Examples:\n  wiremend "), "{}", command.get_name());
+                }
+            }
         }
     }
 

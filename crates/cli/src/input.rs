@@ -108,6 +108,7 @@ fn read(source: impl Read, name: &str) -> Result<String, Failure> {
     })
 }
 
-fn unreadable(name: &str, error: &io::Error) -> Failure {
+/// A file that is not there, or not for us.
+pub(crate) fn unreadable(name: &str, error: &io::Error) -> Failure {
     Failure::Input(format!("{name}: cannot be read: {error}"))
 }

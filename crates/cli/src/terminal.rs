@@ -27,13 +27,18 @@ pub(crate) fn written(result: io::Result<()>) -> Result<(), Failure> {
 
 /// A message, on stderr, in one line.
 pub(crate) fn say(message: &str) {
-    let mut line = String::from("wiremend: ");
-    for c in message.chars() {
-        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
-    }
-    line.push('\n');
+    let line = format!("wiremend: {}\n", in_one_line(message));
     // If even stderr is closed there is nobody left to tell.
     let _ = io::stderr().lock().write_all(line.as_bytes());
+}
+
+/// Text from anywhere, so that it neither ends the line nor controls the terminal.
+pub(crate) fn in_one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() { line.extend(c.escape_default()) } else { line.push(c) }
+    }
+    line
 }
 
 /// What stdout can show. `COLUMNS` has the first word on its width, `NO_COLOR` (see no-color.org) the last on colours.

@@ -15,9 +15,8 @@ pub(super) fn run(asked: &Man) -> Result<Answer, Failure> {
     })?;
     let mut all = args::command();
     all.build();
-    let parts = all.get_subcommands().filter(|command| command.get_name() != "help").cloned();
-    for command in std::iter::once(all.clone()).chain(parts) {
-        let manual = Manual::new(command);
+    for command in with_parts(&all) {
+        let manual = Manual::new(command.clone());
         let mut page = Vec::new();
         let written = manual.render(&mut page);
         let path = directory.join(manual.get_filename());
@@ -25,4 +24,10 @@ pub(super) fn run(asked: &Man) -> Result<Answer, Failure> {
         written.map_err(|error| Failure::file(&error))?;
     }
     Ok(Answer::Yes)
+}
+
+/// A command and all below it.
+fn with_parts(command: &clap::Command) -> Vec<&clap::Command> {
+    let parts = command.get_subcommands().filter(|part| part.get_name() != "help");
+    std::iter::once(command).chain(parts.flat_map(with_parts)).collect()
 }

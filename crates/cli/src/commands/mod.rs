@@ -1,6 +1,7 @@
 //! A file for each command.
 
 mod completions;
+mod decode;
 mod list;
 mod man;
 mod repro;
@@ -10,7 +11,7 @@ mod trace;
 
 use std::io::IsTerminal;
 
-use crate::args::{Arguments, Command};
+use crate::args::{Arguments, CaptureCommand, Command};
 use crate::failure::{Answer, Failure};
 
 /// Does what the arguments ask for; without a command, the tour on a terminal and the help elsewhere.
@@ -21,6 +22,9 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Repro(asked)) => repro::run(&asked),
         Some(Command::List(asked)) => list::run(&asked),
         Some(Command::Show(asked)) => show::run(&asked),
+        Some(Command::Capture(asked)) => match asked.command {
+            CaptureCommand::Decode(asked) => decode::run(&asked),
+        },
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
         None if std::io::stdout().is_terminal() => run::tour(),

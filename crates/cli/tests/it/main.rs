@@ -3,6 +3,7 @@
 mod bad_input;
 mod captures;
 mod claims;
+mod decode;
 mod program;
 mod runs;
 mod traces;

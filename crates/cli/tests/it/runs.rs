@@ -155,10 +155,12 @@ fn lines_fit_the_width_that_is_asked_for() {
 #[test]
 fn every_command_has_examples_in_its_help() {
     let help = wiremend(&["--help"]).ok();
-    for group in ["Simulate:\n  run ", "Operate:\n", "Examples:\n  wiremend ", "Exit status:"] {
+    for group in
+        ["Simulate:\n  run ", "Explain:\n  capture ", "Operate:\n", "Examples:\n  wiremend ", "Exit status:"]
+    {
         assert!(help.contains(group), "{help}");
     }
-    for name in ["run", "trace", "repro", "list", "show", "completions", "man"] {
+    for name in ["run", "trace", "repro", "list", "show", "capture", "completions", "man"] {
         let help = wiremend(&[name, "--help"]).ok();
         assert!(help.contains("Examples:\n  wiremend "), "{help}");
     }
@@ -174,7 +176,7 @@ fn shells_and_manuals_are_served() {
     assert_eq!(wiremend(&["man", directory.path().to_str().unwrap()]).ok(), "");
     let pages = files(directory.path());
     assert!(
-        ["wiremend.1", "wiremend-run.1", "wiremend-trace.1"]
+        ["wiremend.1", "wiremend-run.1", "wiremend-trace.1", "wiremend-capture-decode.1"]
             .iter()
             .all(|page| pages.contains(&(*page).to_owned())),
         "{pages:?}"

@@ -1,0 +1,327 @@
+//! `wiremend capture decode`: captured frames, a line each.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+
+use serde::Serialize;
+use wiremend_wire::pcap::{CaptureError, Fault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
+use wiremend_wire::{
+    AethRepr, EthernetRepr, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, Received, RoceFrame,
+    Syndrome,
+};
+
+use crate::args::Decode;
+use crate::failure::{Answer, Failure};
+use crate::{input, terminal};
+
+pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
+    let is_stdin = asked.file.as_os_str() == "-";
+    let name = if is_stdin { "stdin".to_owned() } else { asked.file.display().to_string() };
+    let source: Box<dyn Read> = if is_stdin {
+        Box::new(io::stdin().lock())
+    } else {
+        Box::new(File::open(&asked.file).map_err(|error| input::unreadable(&name, &error))?)
+    };
+    let mut count = Count::default();
+    let mut reader = Reader::new(source).map_err(|error| damaged(&name, &error, &count))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let mut first_ns = None;
+    let mut bytes = Vec::new();
+    let damage = loop {
+        if asked.limit == Some(count.frames) {
+            break None;
+        }
+        let packet = match reader.next_packet() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break None,
+            Err(error) => break Some(error),
+        };
+        // The reader lends either a packet or its interfaces: the packet is copied.
+        bytes.clear();
+        bytes.extend_from_slice(packet.bytes);
+        let comment = packet.comment.map(str::to_owned);
+        let packet = Packet { bytes: &bytes, comment: comment.as_deref(), ..packet };
+        let interface = &reader.interfaces()[packet.interface as usize];
+        let line = Line::new(&packet, interface, *first_ns.get_or_insert(packet.time_ns));
+        count.add(&line);
+        terminal::written(line.write(&mut out, asked.json))?;
+        if is_stdin {
+            // Frames may come live.
+            terminal::written(out.flush())?;
+        }
+    };
+    terminal::written(out.flush())?;
+    if let Some(error) = damage {
+        return Err(damaged(&name, &error, &count));
+    }
+    terminal::say(&format!("{name}: {count}"));
+    Ok(Answer::Yes)
+}
+
+/// Why a file cannot be read on.
+fn damaged(name: &str, error: &CaptureError, count: &Count) -> Failure {
+    let what = match &error.fault {
+        Fault::Io(error) => return input::unreadable(name, error),
+        Fault::Truncated(_) if error.offset == 0 => "at byte 0: the file is empty".to_owned(),
+        _ => error.to_string(),
+    };
+    let after = if count.frames == 0 { String::new() } else { format!(", after {}", frames(count.frames)) };
+    Failure::Input(format!("{name}: {what}{after}; expected pcap or pcapng"))
+}
+
+fn frames(count: u64) -> String {
+    format!("{count} {}", if count == 1 { "frame" } else { "frames" })
+}
+
+/// How many frames there were of each kind.
+#[derive(Default)]
+struct Count {
+    frames: u64,
+    roce: u64,
+    other: u64,
+    malformed: u64,
+    bad_icrc: u64,
+}
+
+impl Count {
+    fn add(&mut self, line: &Line<'_>) {
+        self.frames += 1;
+        match &line.what {
+            What::Roce(roce) => {
+                self.roce += 1;
+                self.bad_icrc += u64::from(roce.icrc == "bad");
+            }
+            What::Other { .. } => self.other += 1,
+            What::Malformed { .. } => self.malformed += 1,
+        }
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { frames: all, roce, other, malformed, bad_icrc } = self;
+        let all = frames(*all);
+        write!(f, "{all}: {roce} RoCEv2, {other} other, {malformed} malformed; {bad_icrc} with a bad ICRC")
+    }
+}
+
+/// What is told of a frame.
+#[derive(Serialize)]
+struct Line<'a> {
+    /// Since the first frame, which need not be the earliest.
+    time_ns: i128,
+    /// As the file has it: since 1970, or since the start of a run.
+    clock_ns: u64,
+    interface: String,
+    source: Option<String>,
+    destination: Option<String>,
+    captured_bytes: usize,
+    original_bytes: u32,
+    #[serde(flatten)]
+    what: What,
+    comment: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum What {
+    #[serde(rename = "rocev2")]
+    Roce(Roce),
+    /// Something else that is right in itself, or too short a piece of it to tell.
+    Other {
+        what: String,
+    },
+    Malformed {
+        what: String,
+    },
+}
+
+#[derive(Serialize)]
+struct Roce {
+    operation: &'static str,
+    qp: u32,
+    psn: u32,
+    ack_request: bool,
+    aeth: Option<Aeth>,
+    /// Of the RETH: bytes of the whole message.
+    reth_bytes: Option<u32>,
+    payload_bytes: usize,
+    icrc: &'static str,
+    /// Payload, pad or ICRC are not all there.
+    truncated: bool,
+}
+
+#[derive(Serialize)]
+struct Aeth {
+    verdict: String,
+    msn: u32,
+}
+
+impl<'a> Line<'a> {
+    fn new(packet: &Packet<'a>, interface: &Interface, first_ns: u64) -> Self {
+        let is_ethernet = interface.link_type == LINK_TYPE_ETHERNET;
+        let ends = if is_ethernet { ends(packet.bytes) } else { None };
+        let (source, destination) = ends.unzip();
+        let what = if is_ethernet {
+            RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
+        } else {
+            let link_type = interface.link_type;
+            What::Other { what: format!("link type {link_type}; only 1 (Ethernet) is decoded") }
+        };
+        Self {
+            time_ns: i128::from(packet.time_ns) - i128::from(first_ns),
+            clock_ns: packet.time_ns,
+            interface: match interface.name.as_str() {
+                "" => format!("#{}", packet.interface),
+                name => name.to_owned(),
+            },
+            source,
+            destination,
+            captured_bytes: packet.bytes.len(),
+            original_bytes: packet.original_len,
+            what,
+            comment: packet.comment,
+        }
+    }
+
+    fn write(&self, out: &mut impl Write, json: bool) -> io::Result<()> {
+        if json {
+            serde_json::to_writer(&mut *out, self)?;
+            out.write_all(b"\n")
+        } else {
+            writeln!(out, "{}", terminal::in_one_line(&self.to_string()))
+        }
+    }
+}
+
+impl fmt::Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>12} ns  {}  ", self.time_ns, self.interface)?;
+        if let (Some(source), Some(destination)) = (&self.source, &self.destination) {
+            write!(f, "{source} → {destination}  ")?;
+        }
+        match &self.what {
+            What::Roce(roce) => write!(f, "{roce}")?,
+            What::Other { what } => write!(f, "other: {what}")?,
+            What::Malformed { what } => write!(f, "malformed: {what}")?,
+        }
+        if self.captured_bytes < self.original_bytes as usize {
+            write!(f, "  captured {} of {} bytes", self.captured_bytes, self.original_bytes)?;
+        }
+        self.comment.map_or(Ok(()), |comment| write!(f, "  \"{comment}\""))
+    }
+}
+
+impl fmt::Display for Roce {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<12}  QP {:#08x}  PSN {}", self.operation, self.qp, self.psn)?;
+        if self.ack_request {
+            f.write_str("  AckReq")?;
+        }
+        if let Some(Aeth { verdict, msn }) = &self.aeth {
+            write!(f, "  AETH {verdict} MSN {msn}")?;
+        }
+        if let Some(len) = self.reth_bytes {
+            write!(f, "  RETH {len}")?;
+        }
+        write!(f, "  payload {}  ICRC {}", self.payload_bytes, self.icrc)?;
+        f.write_str(if self.truncated { " (truncated)" } else { "" })
+    }
+}
+
+/// From whom to whom: by IP if it is, by Ethernet otherwise.
+fn ends(bytes: &[u8]) -> Option<(String, String)> {
+    let (ethernet, ethertype, packet) = EthernetRepr::parse(bytes).ok()?;
+    Some(match IpRepr::parse(ethertype, packet) {
+        Ok((IpRepr::V4(ip), ..)) => (ip.source.to_string(), ip.destination.to_string()),
+        Ok((IpRepr::V6(ip), ..)) => (ip.source.to_string(), ip.destination.to_string()),
+        Err(_) => (ethernet.source.to_string(), ethernet.destination.to_string()),
+    })
+}
+
+fn roce(received: &Received<'_>) -> What {
+    let RoceFrame { bth, extension, .. } = &received.frame;
+    What::Roce(Roce {
+        operation: bth.opcode.name(),
+        qp: bth.dest_qp.get(),
+        psn: bth.psn.get(),
+        ack_request: bth.ack_request,
+        aeth: extension
+            .aeth()
+            .map(|AethRepr { syndrome, msn }| Aeth { verdict: verdict(*syndrome), msn: *msn }),
+        reth_bytes: extension.reth().map(|reth| reth.dma_len),
+        payload_bytes: received.payload_len,
+        icrc: match received.icrc {
+            Icrc::Good => "good",
+            Icrc::Bad => "bad",
+            Icrc::Unchecked => "unchecked",
+        },
+        truncated: received.icrc == Icrc::Unchecked,
+    })
+}
+
+fn verdict(syndrome: Syndrome) -> String {
+    match syndrome {
+        Syndrome::Ack { .. } => "ACK".to_owned(),
+        Syndrome::Rnr { timer } => format!("RNR NAK (wait {})", timer.span()),
+        Syndrome::Nak(code) => format!("NAK ({})", reason(code)),
+        Syndrome::Reserved(byte) => format!("reserved {byte:#04x}"),
+    }
+}
+
+const fn reason(code: NakCode) -> &'static str {
+    match code {
+        NakCode::PsnSequence => "PSN sequence error",
+        NakCode::InvalidRequest => "invalid request",
+        NakCode::RemoteAccess => "remote access error",
+        NakCode::RemoteOperational => "remote operational error",
+        NakCode::InvalidRdRequest => "invalid RD request",
+    }
+}
+
+/// What a frame is, or what is wrong with it.
+fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
+    let is_cut = packet.bytes.len() < packet.original_len as usize;
+    let what = match why {
+        Malformed::EtherType(wiremend_wire::ETHERTYPE_MAC_CONTROL) => match PauseFrame::parse(packet.bytes) {
+            Ok(frame) => pause(frame.pause),
+            Err(why) => return not_roce(packet, why),
+        },
+        Malformed::MacControl(opcode) => format!("MAC control, opcode {opcode:#06x}"),
+        Malformed::EtherType(0x0806) => "ARP".to_owned(),
+        Malformed::EtherType(0x8915) => "RoCEv1".to_owned(),
+        Malformed::EtherType(0x88CC) => "LLDP".to_owned(),
+        // IEEE 802.3: smaller values are lengths.
+        Malformed::EtherType(len) if len < 0x0600 => format!("LLC, {len} bytes"),
+        Malformed::EtherType(ethertype) => format!("EtherType {ethertype:#06x}"),
+        Malformed::Protocol(1) => "ICMP".to_owned(),
+        Malformed::Protocol(2) => "IGMP".to_owned(),
+        Malformed::Protocol(6) => "TCP".to_owned(),
+        Malformed::Protocol(58) => "ICMPv6".to_owned(),
+        Malformed::Protocol(protocol) => format!("IP protocol {protocol}"),
+        Malformed::UdpPort(port) => format!("UDP to port {port}"),
+        // IBA 9.2: UC, RD, UD and XRC have operations that are not read here.
+        Malformed::Opcode(opcode) if matches!(opcode >> 5, 1 | 2 | 3 | 5) => {
+            format!("RoCEv2 of another service than RC, opcode {opcode:#04x}")
+        }
+        Malformed::Fragment => "an IPv4 fragment".to_owned(),
+        Malformed::Truncated(header) if is_cut => format!("the capture cuts it within the {header}"),
+        Malformed::Truncated(_) => {
+            return What::Malformed { what: format!("a runt of {} bytes: {why}", packet.bytes.len()) };
+        }
+        why => return What::Malformed { what: why.to_string() },
+    };
+    What::Other { what }
+}
+
+fn pause(pause: Pause) -> String {
+    let classes = match pause {
+        Pause::Link(quanta) => return format!("pause, {} quanta", quanta.0),
+        Pause::Classes(classes) => classes,
+    };
+    let named = classes.iter().enumerate().filter_map(|(class, quanta)| Some((class, quanta.as_ref()?.0)));
+    named.fold("PFC pause".to_owned(), |text, (class, quanta)| {
+        format!("{text}, class {class}: {quanta} quanta")
+    })
+}
