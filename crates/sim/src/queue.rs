@@ -25,7 +25,10 @@ pub(crate) struct Queue {
     heads: Vec<u32>,
     /// One bit per bucket that is not empty.
     occupied: Vec<u64>,
-    slots: Vec<Slot>,
+    /// The next source in the same bucket, by source. Apart from the times: following a list should touch little memory.
+    next: Vec<u32>,
+    /// When each source's event is due, or [`NEVER`].
+    due: Vec<u64>,
     /// The bucket being emptied, last event first. May hold events that were moved since; see [`Queue::pop`].
     current: Vec<Event>,
     /// Number of the current bucket, counted from time zero.
@@ -33,14 +36,6 @@ pub(crate) struct Queue {
     turned: bool,
     /// Events at least a turn of the wheel away. May hold events that were moved since.
     far: BinaryHeap<Reverse<Event>>,
-}
-
-#[derive(Clone, Copy)]
-struct Slot {
-    /// When this source's event is due, or [`NEVER`].
-    time: u64,
-    /// The next source in the same bucket.
-    next: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,7 +61,8 @@ impl Queue {
             shift: width.trailing_zeros(),
             heads: vec![NONE; buckets],
             occupied: vec![0; buckets / 64],
-            slots: vec![Slot { time: NEVER, next: NONE }; sources],
+            next: vec![NONE; sources],
+            due: vec![NEVER; sources],
             current: Vec::with_capacity(64),
             cursor: 0,
             turned: false,
@@ -77,10 +73,10 @@ impl Queue {
     /// Makes `source` due at `time`. It must not be pending.
     #[inline]
     pub(crate) fn arm(&mut self, source: Source, time: Time) {
-        let slot = &mut self.slots[source.0 as usize];
-        debug_assert!(slot.time == NEVER, "one pending event per source");
         let time = time.as_ps();
-        slot.time = time;
+        let due = &mut self.due[source.0 as usize];
+        debug_assert!(*due == NEVER, "one pending event per source");
+        *due = time;
         let bucket = time >> self.shift;
         // `cursor` may run ahead of the last event, never ahead of the next: earlier buckets go to `current`.
         if bucket <= self.cursor {
@@ -96,7 +92,7 @@ impl Queue {
     /// Makes `source` due at `time`, unless it is due earlier already.
     #[inline]
     pub(crate) fn arm_by(&mut self, source: Source, time: Time) {
-        let pending = self.slots[source.0 as usize].time;
+        let pending = self.due[source.0 as usize];
         if pending <= time.as_ps() {
             return;
         }
@@ -121,9 +117,9 @@ impl Queue {
             }
             let (time, source) = (event.time, event.source());
             self.current.pop();
-            let slot = &mut self.slots[source as usize];
-            if slot.time == time {
-                slot.time = NEVER;
+            let due = &mut self.due[source as usize];
+            if *due == time {
+                *due = NEVER;
                 return Some((Time::from_ps(time), Source(source)));
             }
         }
@@ -132,7 +128,7 @@ impl Queue {
     /// The time of the next event, if there is any. Does not move on: earlier events may still come in.
     pub(crate) fn next_time(&mut self) -> Option<Time> {
         while let Some(event) = self.current.last() {
-            if self.slots[event.source() as usize].time == event.time {
+            if self.due[event.source() as usize] == event.time {
                 return Some(Time::from_ps(event.time));
             }
             self.current.pop();
@@ -141,13 +137,13 @@ impl Queue {
             let mut source = self.heads[bucket as usize & (self.heads.len() - 1)];
             let mut first = NEVER;
             while source != NONE {
-                first = first.min(self.slots[source as usize].time);
-                source = self.slots[source as usize].next;
+                first = first.min(self.due[source as usize]);
+                source = self.next[source as usize];
             }
             return Some(Time::from_ps(first));
         }
         while let Some(Reverse(event)) = self.far.peek() {
-            if self.slots[event.source() as usize].time == event.time {
+            if self.due[event.source() as usize] == event.time {
                 return Some(Time::from_ps(event.time));
             }
             self.far.pop();
@@ -174,7 +170,7 @@ impl Queue {
         let mut source = bucket.map_or(NONE, |bucket| self.heads[bucket as usize & (self.heads.len() - 1)]);
         std::iter::from_fn(move || {
             let found = (source != NONE).then_some(Source(source))?;
-            source = self.slots[source as usize].next;
+            source = self.next[source as usize];
             Some(found)
         })
     }
@@ -188,7 +184,7 @@ impl Queue {
     #[inline]
     fn link(&mut self, bucket: u64, source: u32) {
         let index = bucket as usize & (self.heads.len() - 1);
-        self.slots[source as usize].next = self.heads[index];
+        self.next[source as usize] = self.heads[index];
         self.heads[index] = source;
         self.occupied[index / 64] |= 1 << (index % 64);
     }
@@ -204,20 +200,20 @@ impl Queue {
     /// time no longer matches its source's, so `pop` passes over it.
     #[cold]
     fn disarm(&mut self, source: Source, time: u64) {
-        self.slots[source.0 as usize].time = NEVER;
+        self.due[source.0 as usize] = NEVER;
         let bucket = time >> self.shift;
         if bucket <= self.cursor || bucket - self.cursor >= self.heads.len() as u64 {
             return;
         }
         let index = bucket as usize & (self.heads.len() - 1);
         if self.heads[index] == source.0 {
-            self.heads[index] = self.slots[source.0 as usize].next;
+            self.heads[index] = self.next[source.0 as usize];
         } else {
             let mut before = self.heads[index];
-            while self.slots[before as usize].next != source.0 {
-                before = self.slots[before as usize].next;
+            while self.next[before as usize] != source.0 {
+                before = self.next[before as usize];
             }
-            self.slots[before as usize].next = self.slots[source.0 as usize].next;
+            self.next[before as usize] = self.next[source.0 as usize];
         }
         if self.heads[index] == NONE {
             self.occupied[index / 64] &= !(1 << (index % 64));
@@ -285,7 +281,7 @@ impl Queue {
             self.far.pop();
             // A source that was moved away and back again stands here twice: one stays.
             let doubled = self.far.peek().is_some_and(|Reverse(next)| *next == event);
-            if doubled || self.slots[source as usize].time != time {
+            if doubled || self.due[source as usize] != time {
                 continue;
             }
             if bucket == self.cursor {
@@ -302,10 +298,9 @@ impl Queue {
         let mut source = std::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
         while source != NONE {
-            let slot = self.slots[source as usize];
-            let event = self.event(slot.time, source);
+            let event = self.event(self.due[source as usize], source);
             self.current.push(event);
-            source = slot.next;
+            source = self.next[source as usize];
         }
         if self.current.len() > 1 {
             self.current.sort_unstable_by(|a, b| b.cmp(a));
