@@ -75,7 +75,7 @@ pub(crate) enum Command {
 ///   summary.json    all numbers of the table and more
 ///   flows.parquet   a row for each flow, variants and seeds one after the other
 ///   flows.csv       the same as text, with --csv
-///   series.csv      what links did over time, if the scenario has a [series]
+///   series.csv      what links did over time, if the scenario asks for a series
 ///   report.html     everything to look at, in one file
 ///
 /// Flows that fail (retries exhausted, time limit) are counted and named;
