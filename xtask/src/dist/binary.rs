@@ -29,20 +29,20 @@ impl Binary {
         let mut cargo = command("cargo build --quiet --release --package wiremend --target");
         // Lines of sources help a profiler; who gets the package has none. Names of functions stay, for backtraces.
         cargo.arg(&target).args(["--config", "profile.release.strip='debuginfo'"]);
-        shell::run(cargo.env("RUSTFLAGS", flags()?))?;
+        shell::run(cargo.env("CARGO_ENCODED_RUSTFLAGS", flags()?))?;
         let path = shell::target_dir()?.join(&target).join("release").join("wiremend");
         ensure!(is_static(&path)?, "`{}` needs shared libraries", path.display());
         Ok(Self { path, target })
     }
 }
 
-/// Static, and without the paths of this machine.
+/// Static, and without the paths of this machine. Separated in the way that allows spaces in paths.
 fn flags() -> Result<String> {
     let home = std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|home| home + "/.cargo"));
     let home = home.context("neither CARGO_HOME nor HOME is set")?;
     let remap = |from: &str, to: &str| format!("--remap-path-prefix={from}={to}");
     let (sources, crates) = (remap(&shell::root().display().to_string(), "wiremend"), remap(&home, "cargo"));
-    Ok(format!("-C target-feature=+crt-static {sources} {crates}"))
+    Ok(["-Ctarget-feature=+crt-static", &sources, &crates].join("\u{1f}"))
 }
 
 fn is_static(path: &std::path::Path) -> Result<bool> {
