@@ -27,6 +27,7 @@ mod ideal;
 mod network;
 mod notice;
 mod observe;
+mod pages;
 mod part;
 mod prefetch;
 mod queue;

@@ -5,14 +5,16 @@
 
 use wiremend_units::{NodeId, Time};
 
+use crate::pages;
 use crate::prefetch::prefetch;
 use crate::store::{FrameId, Store};
 
 /// The receiving end of a lane. One cache line.
 #[repr(align(64))]
 pub(crate) struct Ring {
-    /// What follows the first frame.
-    entries: Box<[Entry]>,
+    /// The block of the pool that holds what follows the first frame: where it begins, and how long it is.
+    start: u32,
+    capacity: u32,
     head: u32,
     /// Frames behind the first.
     len: u32,
@@ -29,6 +31,14 @@ pub(crate) struct Ring {
 
 const _: () = assert!(size_of::<Ring>() == 64);
 
+/// The entries of all rings, in blocks whose lengths are powers of two: one array, for the sake of large pages.
+#[derive(Default)]
+pub(crate) struct Pool {
+    entries: Vec<Entry>,
+    /// Blocks that rings have outgrown, by the logarithm of their length.
+    free: [Vec<u32>; 32],
+}
+
 #[derive(Clone, Copy)]
 struct Entry {
     at: Time,
@@ -39,40 +49,40 @@ struct Entry {
 pub(crate) type NewFirst = Option<Time>;
 
 const NOTHING: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
-const ENTRIES_MIN: usize = 4;
+const ENTRIES_MIN: u32 = 4;
 
 impl Ring {
     pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
-        let (first, entries) = (FrameId::NONE, Box::new([]));
-        Self { entries, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
+        let first = FrameId::NONE;
+        Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, at: Time, frame: FrameId) -> NewFirst {
+    pub(crate) fn push(&mut self, pool: &mut Pool, at: Time, frame: FrameId) -> NewFirst {
         if self.first == FrameId::NONE {
             self.first = frame;
             return Some(at);
         }
-        if self.len as usize == self.entries.len() {
-            self.grow();
+        if self.len == self.capacity {
+            self.grow(pool);
         }
-        let mask = self.entries.len() - 1;
-        self.entries[(self.head + self.len) as usize & mask] = Entry { at, frame };
+        let place = (self.head + self.len) & (self.capacity - 1);
+        pool.entries[(self.start + place) as usize] = Entry { at, frame };
         self.len += 1;
         None
     }
 
     /// Takes the first frame, which must be there.
     #[inline]
-    pub(crate) fn pop(&mut self) -> (FrameId, NewFirst) {
+    pub(crate) fn pop(&mut self, pool: &Pool) -> (FrameId, NewFirst) {
         let first = self.first;
         debug_assert!(first != FrameId::NONE, "an arrival has its frame");
         if self.len == 0 {
             self.first = FrameId::NONE;
             return (first, None);
         }
-        let next = self.entries[self.head as usize];
-        self.head = (self.head + 1) & (self.entries.len() as u32 - 1);
+        let next = pool.entries[(self.start + self.head) as usize];
+        self.head = (self.head + 1) & (self.capacity - 1);
         self.len -= 1;
         self.first = next.frame;
         (first, Some(next.at))
@@ -80,23 +90,41 @@ impl Ring {
 
     /// The frame that arrives next is needed soon, and then the one behind it.
     #[inline]
-    pub(crate) fn prefetch(&self, frames: &Store) {
+    pub(crate) fn prefetch(&self, pool: &Pool, frames: &Store) {
         if self.first != FrameId::NONE {
             frames.prefetch(self.first);
         }
-        if let Some(entry) = self.entries.get(self.head as usize) {
+        if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
             prefetch(entry);
         }
     }
 
     #[cold]
-    fn grow(&mut self) {
-        let mut entries = vec![NOTHING; (self.entries.len() * 2).max(ENTRIES_MIN)];
-        let (wrapped, first) = self.entries.split_at(self.head as usize);
-        entries[..first.len()].copy_from_slice(first);
-        entries[first.len()..first.len() + wrapped.len()].copy_from_slice(wrapped);
-        self.entries = entries.into_boxed_slice();
-        self.head = 0;
+    fn grow(&mut self, pool: &mut Pool) {
+        let capacity = (self.capacity * 2).max(ENTRIES_MIN);
+        let start = pool.take(capacity);
+        for index in 0..self.len {
+            let old = self.start + ((self.head + index) & (self.capacity - 1));
+            pool.entries[(start + index) as usize] = pool.entries[old as usize];
+        }
+        if self.capacity > 0 {
+            pool.free[self.capacity.ilog2() as usize].push(self.start);
+        }
+        (self.start, self.capacity, self.head) = (start, capacity, 0);
+    }
+}
+
+impl Pool {
+    /// A block of `len` entries.
+    fn take(&mut self, len: u32) -> u32 {
+        self.free[len.ilog2() as usize].pop().unwrap_or_else(|| {
+            let (start, len) = (self.entries.len(), len as usize);
+            if self.entries.capacity() - start < len {
+                pages::reserve(&mut self.entries, len);
+            }
+            self.entries.resize(start + len, NOTHING);
+            u32::try_from(start).expect("fewer than 2^32 entries in all rings")
+        })
     }
 }
 
@@ -110,17 +138,17 @@ mod tests {
     #[test]
     fn order_survives_wrapping_and_growing() {
         let mut frames = Store::default();
-        let (mut ring, mut plain) = (Ring::new(NodeId(0), 0), VecDeque::new());
+        let (mut ring, mut pool, mut plain) = (Ring::new(NodeId(0), 0), Pool::default(), VecDeque::new());
         let mut due = None;
         for step in 0..10_000_u64 {
             let frame = frames.insert(Frame::blank());
-            due = ring.push(Time::from_ps(step), frame).or(due);
+            due = ring.push(&mut pool, Time::from_ps(step), frame).or(due);
             plain.push_back((step, frame));
             let pops = if step > 9_000 { 2 } else { step % 3 };
             for _ in 0..pops.min(plain.len() as u64) {
                 let (at, frame) = plain.pop_front().unwrap();
                 assert_eq!(due, Some(Time::from_ps(at)));
-                let (popped, next) = ring.pop();
+                let (popped, next) = ring.pop(&pool);
                 assert_eq!(popped, frame);
                 due = next;
             }

@@ -2,6 +2,7 @@
 //! pass handles. The place freed last is used next: it is still in the cache.
 
 use crate::frame::Frame;
+use crate::pages;
 use crate::prefetch::prefetch;
 
 /// The place of a frame.
@@ -34,6 +35,9 @@ impl Store {
             FrameId(place)
         } else {
             let place = u32::try_from(self.places.len()).expect("fewer than 2^32 frames are under way");
+            if self.places.len() == self.places.capacity() {
+                pages::reserve(&mut self.places, 1);
+            }
             self.places.push(Place(frame));
             FrameId(place)
         }

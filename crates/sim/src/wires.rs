@@ -13,7 +13,7 @@ use crate::notice::Notice;
 use crate::observe::Watch;
 use crate::prefetch::prefetch;
 use crate::queue::{Queue, Source};
-use crate::ring::Ring;
+use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
 use crate::source::Sources;
 use crate::store::{FrameId, Store};
@@ -24,6 +24,7 @@ pub(crate) struct Wires {
     pub(crate) ports: Vec<Port>,
     rates: Vec<Rate>,
     rings: Vec<Ring>,
+    pool: Pool,
     frames: Store,
     impairments: Vec<Option<Box<Impairments>>>,
     egresses: Vec<Option<Box<Egress>>>,
@@ -93,6 +94,7 @@ impl Wires {
             ports: Vec::with_capacity(lanes),
             rates: Vec::with_capacity(lanes),
             rings: Vec::with_capacity(lanes),
+            pool: Pool::default(),
             frames: Store::default(),
             impairments: (0..lanes).map(|_| None).collect(),
             egresses: (0..lanes).map(|_| None).collect(),
@@ -144,7 +146,7 @@ impl Wires {
         }
         for source in self.queue.bucket(next) {
             if let Some(ring) = self.rings.get(source.0 as usize) {
-                ring.prefetch(&self.frames);
+                ring.prefetch(&self.pool, &self.frames);
             }
         }
     }
@@ -160,7 +162,7 @@ impl Wires {
     #[inline]
     pub(crate) fn take_arrived(&mut self, lane: LaneId) -> FrameId {
         let ring = &mut self.rings[lane.index()];
-        let (arrived, next) = ring.pop();
+        let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
@@ -215,7 +217,7 @@ impl Wires {
 
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
-        if let Some(at) = self.rings[lane.index()].push(at, frame) {
+        if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
             self.queue.arm(Source(lane.0), at);
         }
     }
