@@ -1,5 +1,7 @@
 //! What can be asked for.
 
+pub(crate) mod explain;
+
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -26,6 +28,8 @@ Simulate:
   show         Print the file of a scenario, to copy and change
 
 Explain:
+  model        What corruption costs RDMA
+  tune         Find the cheapest dummies and copies that reach a target
   capture      Read frames that were captured on a link
 
 Operate:
@@ -42,6 +46,7 @@ Examples:
   wiremend show tour > mine.toml            a scenario to change
   wiremend run mine.toml --set topology.k=8
   wiremend trace nak                        a lost NAK, packet by packet
+  wiremend model --beta 1e-3 --links 4      what corruption costs, and why
   wiremend capture decode link.pcapng       captured frames, a line each
   wiremend help run                         all about one command
 
@@ -62,6 +67,8 @@ pub(crate) enum Command {
     Repro(Repro),
     List(List),
     Show(Show),
+    Model(Box<explain::Model>),
+    Tune(Box<explain::Tune>),
     Capture(Capture),
     Completions(Completions),
     Man(Man),

@@ -40,7 +40,7 @@ pub use builder::{Builder, GraphError, LINKS_MAX, NAME_BYTES_MAX, NODES_MAX};
 pub use graph::{Cable, Graph, Link, LinkRole, NamedLink, Node, SwitchRole};
 pub use partition::Plan;
 pub use routes::Routes;
-pub use size_table::{BadSizeTable, POINTS_MAX, Place, Point, SizeFault, SizeTable};
+pub use size_table::{BadSizeTable, POINTS_MAX, Place, Point, SizeFault, SizeGroup, SizeTable};
 pub use topology::{Cables, Size, Topology};
 pub use workloads::{WORKLOADS, Workload};
 

@@ -123,7 +123,15 @@ impl SizeTable {
         self.stretches.iter().map(|stretch| stretch.probability() * mean(stretch)).sum()
     }
 
-    /// The mean of 1/S, where S is the number of packets of a flow: the chance that a packet is its flow's last.
+    /// The distribution as groups of sizes, for sums over it: sizes with the same number of packets up to
+    /// `exact_packets`, beyond that groups whose packets differ by a factor of at most `ratio`. Means are exact.
+    pub fn groups(&self, mtu: Bytes, exact_packets: u64, ratio: f64) -> Vec<SizeGroup> {
+        assert!(mtu > Bytes::ZERO && ratio > 1.0, "a packet carries something, and groups grow");
+        self.stretches.iter().flat_map(|stretch| stretch.groups(mtu.get(), exact_packets, ratio)).collect()
+    }
+
+    /// The mean of 1/S, where S is the number of packets of a flow: the mean share of a flow that is its last packet.
+    /// It is not the chance that a packet is the last of its flow; that is one over the mean of S.
     pub fn mean_inverse_packets(&self, mtu: Bytes) -> f64 {
         assert!(mtu > Bytes::ZERO, "a packet carries something");
         self.stretches
@@ -133,9 +141,43 @@ impl SizeTable {
     }
 }
 
+/// Sizes of about the same number of packets.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SizeGroup {
+    /// Packets on average.
+    pub packets: f64,
+    /// Bytes on average.
+    pub bytes: f64,
+    /// The share of all flows.
+    pub probability: f64,
+}
+
 impl Stretch {
     fn probability(&self) -> f64 {
         self.width as f64 / ONE as f64
+    }
+
+    fn groups(&self, mtu: u64, exact_packets: u64, ratio: f64) -> Vec<SizeGroup> {
+        let low = if self.low == self.high { self.high.max(1) - 1 } else { self.low };
+        let high = self.high.max(1);
+        let mut groups = Vec::new();
+        let mut from = low + 1;
+        while from <= high {
+            let packets = from.div_ceil(mtu);
+            let most = if packets < exact_packets {
+                packets
+            } else {
+                ((packets as f64 * ratio) as u64).max(packets)
+            };
+            let to = most.saturating_mul(mtu).min(high);
+            groups.push(SizeGroup {
+                packets: mean_packets(from, to, mtu),
+                bytes: (from + to) as f64 / 2.0,
+                probability: self.probability() * (to - from + 1) as f64 / (high - low) as f64,
+            });
+            from = to + 1;
+        }
+        groups
     }
 
     fn mean_inverse_packets(&self, mtu: u64) -> f64 {
@@ -152,6 +194,16 @@ impl Stretch {
         let in_last = (self.high - (last - 1) * mtu) as f64 / last as f64;
         (in_first + in_last + mtu as f64 * inverse_sum(first + 1, last - 1)) / sizes
     }
+}
+
+/// The mean number of packets of sizes from `from` to `to`, all equally likely.
+fn mean_packets(from: u64, to: u64, mtu: u64) -> f64 {
+    // Packets of all sizes up to `size`: full groups of `mtu` sizes, and a part of the last.
+    let up_to = |size: u64| {
+        let (full, rest) = (u128::from(size / mtu), u128::from(size % mtu));
+        u128::from(mtu) * full * (full + 1) / 2 + rest * (full + 1)
+    };
+    (up_to(to) - up_to(from - 1)) as f64 / (to - from + 1) as f64
 }
 
 /// 1/from + … + 1/to; 0 if there is nothing between.

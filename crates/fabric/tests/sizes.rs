@@ -1,7 +1,9 @@
 //! Size tables against the figures published with them, and against what they draw.
 
 use proptest::prelude::*;
-use wiremend_fabric::{BadSizeTable, MESSAGE_BYTES_MAX, Place, Point, SizeFault, SizeTable, WORKLOADS};
+use wiremend_fabric::{
+    BadSizeTable, MESSAGE_BYTES_MAX, Place, Point, SizeFault, SizeGroup, SizeTable, WORKLOADS,
+};
 use wiremend_units::{Bytes, mix};
 
 /// Means of the continuous curves; what is drawn is rounded up to whole bytes, half a byte more.
@@ -186,4 +188,27 @@ fn assert_mean(name: &str, values: &[f64], expected: f64) {
     let variance = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
     let off = (mean - expected) / (variance / count).sqrt();
     assert!(off.abs() < 4.0, "{name}: {mean}, expected {expected}: {off:.1} sigma");
+}
+
+/// Groups of sizes are the distribution: they sum to 1, keep its means, and the chance of a last packet nearly.
+#[test]
+fn groups_keep_the_means() {
+    for workload in &WORKLOADS {
+        let table = workload.table();
+        for (exact, ratio, slack) in [(64, 1.1, 2e-4), (2, 4.0, 0.2)] {
+            let groups = table.groups(Bytes::new(1024), exact, ratio);
+            let sum = |of: fn(&SizeGroup) -> f64| -> f64 {
+                groups.iter().map(|group| group.probability * of(group)).sum()
+            };
+            assert!((sum(|_| 1.0) - 1.0).abs() < 1e-9, "{}", workload.name);
+            assert!((sum(|group| group.bytes) / table.mean() - 1.0).abs() < 1e-9, "{}", workload.name);
+            let inverse = sum(|group| 1.0 / group.packets) / table.mean_inverse_packets(Bytes::new(1024));
+            assert!((inverse - 1.0).abs() < slack, "{}: {inverse}", workload.name);
+            assert!(groups.len() < 1500, "{}: {} groups", workload.name, groups.len());
+        }
+    }
+    let fixed =
+        [Point { size: Bytes::new(3000), percent: 0.0 }, Point { size: Bytes::new(3000), percent: 100.0 }];
+    let groups = SizeTable::from_points(&fixed).unwrap().groups(Bytes::new(1024), 64, 1.1);
+    assert_eq!(groups, [SizeGroup { packets: 3.0, bytes: 3000.0, probability: 1.0 }]);
 }

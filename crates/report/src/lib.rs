@@ -11,6 +11,7 @@
 
 mod comparison;
 mod file;
+mod grid;
 pub mod human;
 mod json;
 mod ladder;
@@ -26,6 +27,7 @@ mod table;
 pub mod terminal;
 
 pub use file::{NewFile, write_whole};
+pub use grid::grid;
 pub use json::{to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;

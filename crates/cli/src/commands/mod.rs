@@ -4,13 +4,17 @@ mod completions;
 mod decode;
 mod list;
 mod man;
+mod model;
+mod phy;
 mod repro;
 mod run;
 mod show;
 mod trace;
+mod tune;
 
 use std::io::IsTerminal;
 
+use crate::args::explain::ModelCommand;
 use crate::args::{Arguments, CaptureCommand, Command};
 use crate::failure::{Answer, Failure};
 
@@ -22,6 +26,11 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Repro(asked)) => repro::run(&asked),
         Some(Command::List(asked)) => list::run(&asked),
         Some(Command::Show(asked)) => show::run(&asked),
+        Some(Command::Model(asked)) => match &asked.command {
+            Some(ModelCommand::Phy(asked)) => phy::run(asked),
+            None => model::run(&asked),
+        },
+        Some(Command::Tune(asked)) => tune::run(&asked),
         Some(Command::Capture(asked)) => match asked.command {
             CaptureCommand::Decode(asked) => decode::run(&asked),
         },

@@ -1,0 +1,424 @@
+//! `wiremend model`: what corruption costs, exactly and as printed.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use wiremend_model::timeout::expected;
+use wiremend_model::{
+    Cause, Corruption, Cost, Expected, Mend, Penalty, Printed, Rewind, cost, flow, penalty, recovery,
+};
+use wiremend_report::plot::{self, Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::terminal::Terminal;
+use wiremend_report::{grid, human, write_whole};
+
+use crate::args::explain::Model;
+use crate::failure::{Answer, Failure};
+use crate::question::{Grain, Question};
+use crate::terminal;
+
+pub(super) fn run(asked: &Model) -> Result<Answer, Failure> {
+    let mut question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Each)?;
+    question.times.hold = asked.hold.as_secs_f64();
+    if let Some(path) = &asked.plot {
+        let drawing = drawing(&question, asked.mend.get());
+        write_whole(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
+    }
+    let reckoned = Reckoned::new(&question, asked.mend.get());
+    if asked.json {
+        terminal::print(&format!("{:#}\n", reckoned.json()))?;
+    } else {
+        terminal::print(&reckoned.text(terminal::stdout()))?;
+    }
+    Ok(Answer::Yes)
+}
+
+/// A quantity in both forms.
+struct Pair {
+    what: &'static str,
+    key: &'static str,
+    printed: f64,
+    exact: f64,
+}
+
+impl Pair {
+    /// How far the printed form is off.
+    fn error(&self) -> f64 {
+        self.printed / self.exact - 1.0
+    }
+}
+
+/// Everything there is to say.
+struct Reckoned<'a> {
+    question: &'a Question,
+    mend: Mend,
+    bare: Expected,
+    mended: Expected,
+    cost: Cost,
+    bare_penalty: Penalty,
+    penalty: Penalty,
+    printed: Printed,
+}
+
+impl<'a> Reckoned<'a> {
+    fn new(question: &'a Question, mend: Mend) -> Self {
+        let Question { path, flows, times, .. } = question;
+        let setting = question.setting(mend);
+        let bare = expected(&question.setting(Mend::NONE), path, flows);
+        let mended = expected(&setting, path, flows);
+        Self {
+            question,
+            mend,
+            bare,
+            mended,
+            cost: cost::cost_of(&setting, path, flows, times.idle_share(), &mended),
+            bare_penalty: penalty::penalty(&bare, times),
+            penalty: penalty::penalty(&mended, times),
+            printed: Printed {
+                beta: question.beta,
+                links: f64::from(path.links + path.access_links),
+                omega: path.omega,
+                mean_inverse: flow::mean_inverse(flows),
+            },
+        }
+    }
+
+    /// Probabilities per packet: what the paper prints.
+    fn pairs(&self) -> Vec<Pair> {
+        let Question { sizes, corruption, path, beta, flows, .. } = self.question;
+        let one_link = |bytes: u32| corruption.loss(f64::from(bytes), 1);
+        let packets = flow::mean_packets(flows);
+        let per_packet = |cause: Cause| self.mended.timeouts[cause as usize] / packets;
+        let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let printed = &self.printed;
+        let tail = if tail_repeat > 0 {
+            printed.tail_with_repeats(tail_repeat)
+        } else {
+            printed.tail_with_dummies(dummies)
+        };
+        let pair = |what, key, printed, exact| Pair { what, key, printed, exact };
+        vec![
+            pair("dummy lost on a corrupting link (γ)", "gamma", printed.small_loss(), one_link(sizes.dummy)),
+            pair("ACK or NAK lost there (δ)", "delta", printed.small_loss(), one_link(sizes.answer)),
+            pair("full packet lost on the path", "packet_on_path", printed.packet(), path.packet_loss(*beta)),
+            pair("timeout: tail packet", "tail_packet", tail, per_packet(Cause::TailPacket)),
+            pair(
+                "timeout: tail ACK",
+                "tail_ack",
+                printed.tail_ack(dummies.max(tail_repeat)),
+                per_packet(Cause::TailAck),
+            ),
+            pair("timeout: NAK", "nak", printed.nak(nak_copies + 1), per_packet(Cause::Nak)),
+            pair(
+                "timeout: twice",
+                "twice",
+                printed.twice(retransmission_copies + 1),
+                per_packet(Cause::Twice),
+            ),
+        ]
+    }
+
+    /// Bytes added, as shares of the flow's own.
+    fn costs(&self) -> Vec<(Pair, f64)> {
+        let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = self.mend;
+        let printed = [
+            self.printed.cost_of_dummies(dummies),
+            self.printed.cost_of_nak_copies(nak_copies + 1),
+            self.printed.cost_of_retransmission_copies(retransmission_copies + 1),
+            self.printed.cost_of_tail_repeats(tail_repeat),
+        ];
+        let keys = ["dummies", "nak_copies", "retransmission_copies", "tail_repeat"];
+        let own = self.cost.flow.forward;
+        let parts = self.cost.parts().into_iter().zip(printed).zip(keys);
+        let used = [dummies, nak_copies, retransmission_copies, tail_repeat];
+        parts
+            .zip(used)
+            .filter(|(_, used)| *used > 0)
+            .map(|(((part, printed), key), _)| {
+                let (what, traffic) = part;
+                (Pair { what, key, printed, exact: traffic.forward / own }, traffic.backward / own)
+            })
+            .collect()
+    }
+
+    fn text(&self, terminal: Terminal) -> String {
+        let mut text = self.opening();
+        let rows: Vec<_> = self
+            .pairs()
+            .iter()
+            .map(|pair| vec![pair.what.to_owned(), sci(pair.printed), sci(pair.exact), error(pair.error())])
+            .collect();
+        let _ = writeln!(text, "\nPer packet");
+        text.push_str(&grid(&["", "as printed", "exact", "off by"], &rows, terminal));
+        let _ = writeln!(text, "\nPer flow");
+        text.push_str(&self.flow_table(terminal));
+        if self.mend != Mend::NONE {
+            let _ = writeln!(text, "\nBytes added, as a share of the flow's own frames");
+            text.push_str(&self.cost_table(terminal));
+        }
+        text.push('\n');
+        text.push_str(&terminal::wrapped(&self.closing(), terminal.width));
+        text
+    }
+
+    fn opening(&self) -> String {
+        let Question { sizes, beta, path, flows, flows_name, corruption, .. } = self.question;
+        let law = match corruption {
+            Corruption::Bits(alpha) => format!("bit errors {}", sci(*alpha)),
+            Corruption::Frames(_) => "all frames alike".to_owned(),
+        };
+        let mut text = String::new();
+        let _ = writeln!(
+            text,
+            "Link     a frame of {} B is lost with β = {} ({law}); dummy {} B, ACK and NAK {} B",
+            sizes.full(),
+            sci(*beta),
+            sizes.dummy,
+            sizes.answer
+        );
+        let access = match path.access_links {
+            0 => String::new(),
+            links => format!(", and {links} before the switch that copies"),
+        };
+        let _ =
+            writeln!(text, "Path     {} links{access}; each corrupts with ω = {}", path.links, path.omega);
+        let _ = writeln!(
+            text,
+            "Flows    {flows_name}: {} packets on average, E(1/S) = {:.4}, 1/E(S) = {}",
+            round(flow::mean_packets(flows)),
+            flow::mean_inverse(flows),
+            sci(flow::tail_share(flows))
+        );
+        let _ = writeln!(text, "Mended   {}", mend_text(self.mend));
+        text
+    }
+
+    fn flow_table(&self, terminal: Terminal) -> String {
+        let is_mended = self.mend != Mend::NONE;
+        let mut rows = Vec::new();
+        let mut row = |what: &str, bare: String, mended: String| {
+            let mut cells = vec![what.to_owned(), bare];
+            if is_mended {
+                cells.push(mended);
+            }
+            rows.push(cells);
+        };
+        for cause in Cause::ALL {
+            let of = |met: &Expected| sci(met.timeouts[cause as usize]);
+            row(&format!("timeouts: {}", cause.name()), of(&self.bare), of(&self.mended));
+        }
+        row("timeouts", sci(self.bare.total()), sci(self.mended.total()));
+        row("flows with a timeout", share(self.bare.probability), share(self.mended.probability));
+        let time = |seconds: f64| human::time_ns(seconds * 1e9);
+        row("mean time lost", time(self.bare_penalty.total()), time(self.penalty.total()));
+        row("  waiting for the timer", time(self.bare_penalty.timeouts), time(self.penalty.timeouts));
+        let headings = if is_mended { vec!["", "bare", "mended"] } else { vec!["", "bare"] };
+        grid(&headings, &rows, terminal)
+    }
+
+    fn cost_table(&self, terminal: Terminal) -> String {
+        let mut rows: Vec<_> = self
+            .costs()
+            .iter()
+            .map(|(pair, backward)| {
+                let cells = [share(pair.printed), share(pair.exact), error(pair.error()), share(*backward)];
+                [vec![pair.what.to_owned()], cells.to_vec()].concat()
+            })
+            .collect();
+        let all = [String::new(), share(self.cost.share()), String::new(), share(self.cost.backward_share())];
+        rows.push([vec!["all".to_owned()], all.to_vec()].concat());
+        grid(&["", "as printed", "exact", "off by", "other direction"], &rows, terminal)
+    }
+
+    /// What to take home.
+    fn closing(&self) -> String {
+        let met = if self.mend == Mend::NONE { &self.bare } else { &self.mended };
+        let most = |a: &Cause, b: &Cause| met.timeouts[*a as usize].total_cmp(&met.timeouts[*b as usize]);
+        let main = Cause::ALL.into_iter().max_by(most).expect("there are causes");
+        let mut text = String::new();
+        if met.probability > 0.0 {
+            let _ = write!(
+                text,
+                "One flow in {} waits for its timer, mostly because of {}.",
+                human::count((1.0 / met.probability).round().max(1.0) as u64),
+                in_words(main)
+            );
+        }
+        if self.mend != Mend::NONE {
+            let _ = write!(
+                text,
+                " The mechanisms take {} % more bytes and {} work requests per flow.",
+                human::percent(self.cost.share()),
+                round(self.cost.work_requests)
+            );
+        }
+        let flight = self.question.nic.flight_packets;
+        let loss = self.question.path.packet_loss(self.question.beta);
+        let _ = write!(
+            text,
+            " Going back takes its own share: at line rate {} % of what go-back-N sends counts.",
+            human::percent(recovery::go_back_n(loss, flight))
+        );
+        text
+    }
+
+    fn json(&self) -> Value {
+        let Question { sizes, beta, corruption, path, flows, flows_name, times, .. } = self.question;
+        let alpha = match corruption {
+            Corruption::Bits(alpha) => Some(*alpha),
+            Corruption::Frames(_) => None,
+        };
+        let per_packet: serde_json::Map<_, _> =
+            self.pairs().iter().map(|pair| (pair.key.to_owned(), pair_json(pair))).collect();
+        let costs: serde_json::Map<_, _> = self
+            .costs()
+            .iter()
+            .map(|(pair, backward)| {
+                let mut value = pair_json(pair);
+                value["backward"] = json!(backward);
+                (pair.key.to_owned(), value)
+            })
+            .collect();
+        let loss = path.packet_loss(*beta);
+        let largest = flows.iter().map(|flow| flow.packets).fold(1.0, f64::max);
+        json!({
+            "link": { "beta": beta, "alpha": alpha, "frame_bytes": sizes.full(), "dummy_bytes": sizes.dummy,
+                "answer_bytes": sizes.answer },
+            "path": { "links": path.links, "access_links": path.access_links, "omega": path.omega },
+            "flows": { "name": flows_name, "mean_packets": flow::mean_packets(flows),
+                "mean_inverse_packets": flow::mean_inverse(flows), "tail_share": flow::tail_share(flows) },
+            "mend": mend_json(self.mend),
+            "per_packet": per_packet,
+            "per_flow": { "bare": met_json(&self.bare, &self.bare_penalty),
+                "mended": met_json(&self.mended, &self.penalty) },
+            "bytes": costs,
+            "bytes_all": { "forward": self.cost.share(), "backward": self.cost.backward_share() },
+            "work_requests": self.cost.work_requests,
+            "recovery": {
+                "go_back_n": recovery::go_back_n(loss, self.question.nic.flight_packets),
+                "go_back_0_largest_flow":
+                    recovery::go_back_zero(loss, largest, self.question.nic.flight_packets),
+            },
+            "times_s": { "rtt": times.rtt, "rto": times.rto, "hold": times.hold, "gap": times.gap },
+        })
+    }
+}
+
+/// The probability of a timeout against the corruption.
+fn drawing(question: &Question, mend: Mend) -> Plot {
+    const PER_DECADE: i32 = 6;
+    let betas: Vec<f64> =
+        (-8 * PER_DECADE..=-PER_DECADE).map(|i| 10_f64.powf(f64::from(i) / f64::from(PER_DECADE))).collect();
+    let at = |beta: f64, mend: Mend| {
+        let corruption = match question.corruption {
+            Corruption::Bits(_) => Corruption::of_full_frame(beta, question.sizes.full()),
+            Corruption::Frames(_) => Corruption::Frames(beta),
+        };
+        expected(&question.setting_with(mend, corruption), &question.path, &question.flows)
+    };
+    let curve = |name: &str, of: &dyn Fn(f64) -> f64| Curve {
+        name: name.to_owned(),
+        points: betas.iter().map(|&beta| (beta, of(beta))).collect(),
+        line: Line::Straight,
+    };
+    let mut curves = Vec::new();
+    if mend != Mend::NONE {
+        curves.push(curve(&mend_text(mend), &|beta| at(beta, mend).probability));
+    }
+    curves.push(curve("bare", &|beta| at(beta, Mend::NONE).probability));
+    for cause in Cause::ALL {
+        let name = format!("bare: {}", cause.name());
+        curves.push(curve(&name, &|beta| at(beta, Mend::NONE).probabilities[cause as usize]));
+    }
+    // What is never seen would only flatten the rest.
+    let low = |curves: &[Curve]| {
+        let values = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.1));
+        values.filter(|value| *value > 1e-15).fold(1.0, f64::min)
+    };
+    let floor = 10_f64.powf(low(&curves).log10().floor());
+    for curve in &mut curves {
+        curve.points.retain(|point| point.1 >= floor);
+    }
+    Plot {
+        title: format!("Timeouts: {}, links that may corrupt: {}", question.flows_name, question.path.links),
+        description: "Probability that a flow waits for its timer, against the corruption of a link."
+            .to_owned(),
+        x: Axis::new("β: a corrupting link loses a full frame", Scale::Log, Unit::Number),
+        y: Axis::new("flows with a timeout", Scale::Log, Unit::Number).with_range(floor, 1.0),
+        curves,
+    }
+}
+
+/// What is done, in words.
+pub(super) fn mend_text(mend: Mend) -> String {
+    let Mend { dummies, nak_copies, retransmission_copies, tail_repeat } = mend;
+    let parts = [
+        (dummies, "dummy", "dummies"),
+        (nak_copies, "NAK copy", "NAK copies"),
+        (retransmission_copies, "retransmission copy", "retransmission copies"),
+        (tail_repeat, "tail repeat", "tail repeats"),
+    ];
+    let used = parts.iter().filter(|part| part.0 > 0);
+    let texts: Vec<_> =
+        used.map(|(n, one, many)| format!("{n} {}", if *n == 1 { one } else { many })).collect();
+    if texts.is_empty() { "nothing".to_owned() } else { texts.join(", ") }
+}
+
+pub(super) fn mend_json(mend: Mend) -> Value {
+    json!({ "dummies": mend.dummies, "nak_copies": mend.nak_copies,
+        "retransmission_copies": mend.retransmission_copies, "tail_repeat": mend.tail_repeat })
+}
+
+/// A cause, as the end of a sentence.
+pub(super) fn in_words(cause: Cause) -> &'static str {
+    match cause {
+        Cause::TailPacket => "a lost tail",
+        Cause::TailAck => "a lost tail ACK",
+        Cause::Nak => "a lost NAK",
+        Cause::Twice => "a packet lost twice",
+    }
+}
+
+fn pair_json(pair: &Pair) -> Value {
+    let error = pair.error();
+    json!({ "printed": pair.printed, "exact": pair.exact, "error": error.is_finite().then_some(error) })
+}
+
+fn met_json(met: &Expected, penalty: &Penalty) -> Value {
+    let timeouts: serde_json::Map<_, _> = Cause::ALL
+        .iter()
+        .map(|cause| (cause.key().to_owned(), json!(met.timeouts[*cause as usize])))
+        .collect();
+    json!({ "timeouts": timeouts, "timeouts_all": met.total(), "timeout_probability": met.probability,
+        "naks": met.naks, "time_lost_s": { "all": penalty.total(), "timeouts": penalty.timeouts,
+            "repeats": penalty.repeats, "dummies": penalty.dummies, "next_flow": penalty.next_flow } })
+}
+
+/// A number, in powers of ten if it is small.
+pub(super) fn sci(value: f64) -> String {
+    if value == 0.0 {
+        "0".to_owned()
+    } else if (0.1..1000.0).contains(&value) {
+        format!("{value:.3}")
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+/// A share in per cent if it is one, in powers of ten if it is tiny.
+pub(super) fn share(value: f64) -> String {
+    if value > 0.0 && value < 1e-5 { sci(value) } else { format!("{} %", human::percent(value)) }
+}
+
+/// How far something is off: in per cent, or as a factor.
+fn error(relative: f64) -> String {
+    match relative {
+        error if !error.is_finite() => "–".to_owned(),
+        error if error.abs() < 0.000_5 => "0 %".to_owned(),
+        error if error.abs() < 1.0 => format!("{:+.1} %", error * 100.0),
+        error => human::factor(error + 1.0),
+    }
+}
+
+fn round(value: f64) -> String {
+    if value >= 100.0 { human::count(value.round() as u64) } else { format!("{value:.2}") }
+}

@@ -1,0 +1,114 @@
+//! Which links of a path corrupt: each with probability ω, the two directions on their own.
+//!
+//! A flow meets the same links for all its packets. So whatever is asked is asked for each number of corrupting links
+//! first and averaged then; averaging the loss first, as JCST Theorem 3 does, loses the correlation between a packet
+//! and its repeats, which is right only for Lω ≪ 1.
+
+/// A path between two hosts, the same number of links in both directions.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Path {
+    /// Links that may corrupt behind the switch that makes copies: the sender's own `ToR`, so usually all.
+    pub links: u32,
+    /// Links that may corrupt before that switch: the sender's own link to its `ToR`. No copy helps there.
+    pub access_links: u32,
+    /// The probability ω that such a link corrupts.
+    pub omega: f64,
+}
+
+/// The corrupting links of one direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Way {
+    /// Before the switch that makes copies.
+    pub before: u32,
+    /// Behind it.
+    pub behind: u32,
+}
+
+/// The corrupting links between requester and responder.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ways {
+    /// From requester to responder: data and dummies.
+    pub forward: Way,
+    /// From responder to requester: ACKs and NAKs.
+    pub backward: Way,
+}
+
+impl Path {
+    /// Most links of a path; more would be no data centre.
+    pub const LINKS_MAX: u32 = 32;
+
+    /// A path on which only links between switches may corrupt, as in JCST §6.
+    pub fn between_switches(links: u32, omega: f64) -> Self {
+        Self { links, access_links: 0, omega }
+    }
+
+    /// Every combination of corrupting links that can be, with its probability; they sum to 1.
+    pub fn cases(&self) -> Vec<(Ways, f64)> {
+        let one_way = self.ways();
+        let pair = |&(forward, p): &(Way, f64)| {
+            one_way.iter().map(move |&(backward, q)| (Ways { forward, backward }, p * q)).collect::<Vec<_>>()
+        };
+        one_way.iter().flat_map(pair).collect()
+    }
+
+    /// The same for one direction.
+    fn ways(&self) -> Vec<(Way, f64)> {
+        let mut ways = Vec::new();
+        for (before, p) in binomial(self.access_links, self.omega).into_iter().enumerate() {
+            for (behind, q) in binomial(self.links, self.omega).into_iter().enumerate() {
+                if p * q > 0.0 {
+                    ways.push((Way { before: before as u32, behind: behind as u32 }, p * q));
+                }
+            }
+        }
+        ways
+    }
+
+    /// The mean of `what` over all cases.
+    pub fn mean(&self, what: impl Fn(Ways) -> f64) -> f64 {
+        self.cases().into_iter().map(|(ways, p)| p * what(ways)).sum()
+    }
+
+    /// Exact probability that a packet is lost: the mean over K ~ Bin(L, ω) of 1 − (1 − β)^K, which is 1 − (1 − βω)^L.
+    pub fn packet_loss(&self, beta: f64) -> f64 {
+        crate::bits::any(beta * self.omega, f64::from(self.links + self.access_links))
+    }
+}
+
+/// The probabilities of 0 … n successes.
+pub fn binomial(n: u32, p: f64) -> Vec<f64> {
+    let mut terms = vec![0.0; n as usize + 1];
+    terms[0] = 1.0;
+    for tried in 1..=n as usize {
+        for k in (1..=tried).rev() {
+            terms[k] = terms[k] * (1.0 - p) + terms[k - 1] * p;
+        }
+        terms[0] *= 1.0 - p;
+    }
+    terms
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::Corruption;
+
+    #[test]
+    fn a_sure_thing_is_one_case() {
+        let cases = Path::between_switches(4, 1.0).cases();
+        let way = Way { before: 0, behind: 4 };
+        assert_eq!(cases, [(Ways { forward: way, backward: way }, 1.0)]);
+    }
+
+    #[test]
+    fn the_mean_over_links_is_the_closed_form() {
+        let path = Path { links: 5, access_links: 1, omega: 0.3 };
+        let total: f64 = path.cases().iter().map(|case| case.1).sum();
+        assert!((total - 1.0).abs() < 1e-14);
+        let lost = |ways: Ways| {
+            let way = ways.forward;
+            Corruption::Frames(0.2).loss(1086.0, way.before + way.behind)
+        };
+        assert!((path.mean(lost) - path.packet_loss(0.2)).abs() < 1e-14);
+    }
+}

@@ -1,0 +1,402 @@
+//! How often a flow waits for its retransmission timer, by cause (JCST §3.3–§4.3), exactly.
+//!
+//! # The reckoning
+//!
+//! Go-back-N has one *effective* attempt to deliver a packet p: the first one that is sent after everything before p
+//! has arrived. Earlier ones are dropped by the responder, later ones follow from how this one ends. It fails with
+//! the loss x of its frame, and then:
+//!
+//! | what happens next | chance, given the failure | the requester |
+//! |---|---|---|
+//! | nothing behind p arrives, so nobody asks | ρ | waits: *tail packet*; then p has a fresh attempt |
+//! | the NAK and all its copies are lost | (1 − ρ) ν | waits: *NAK*; so again whenever the timer's repeat is lost |
+//! | a NAK comes, all that is sent because of it is lost | (1 − ρ) (1 − ν) w | waits: *twice*; likewise |
+//! | p comes | the rest | has lost a round trip |
+//!
+//! Losses are independent, so each packet adds its own expectation, whatever happens to the others:
+//! xρ/(1 − xρ) for the first, x(1 − ρ)ν/((1 − x)(1 − xρ)) for the second, and the third likewise. Dummies are packets
+//! too: one that is lost opens a gap that the next flow has to bear.
+//!
+//! When all data have arrived, the flow ends with the first answer that does: the ACK of the tail, of a dummy, or a
+//! NAK for a dummy. If all are lost it waits: *tail ACK*; unless dummies are missing as well, which is *tail packet* or
+//! *NAK* like any other gap.
+//!
+//! # What is assumed
+//!
+//! - An acknowledgement is asked for on every packet and none is coalesced.
+//! - A flow's last packets, dummies included, are sent before an answer can come: within a round trip.
+//! - The requester acts on every copy of a NAK. The first makes it send p. The next comes while p is still being sent
+//!   and makes it send p once more, so a second NAK that arrives is a retransmission copy for free; see [`Rewind`].
+//! - The `ToR` copies the first packet with the PSN that a NAK named, and forgets the PSN with it.
+//! - Retries do not run out.
+
+use crate::bits::Corruption;
+use crate::flow::FlowSize;
+use crate::frame::{GAP_BYTES, Sizes};
+use crate::path::{Path, Way, Ways};
+use crate::setting::{Nic, Rewind, Setting};
+
+/// What the requester waited for when its timer fired (JCST §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Cause {
+    /// Something is missing and nothing behind it could show that.
+    TailPacket,
+    /// Everything has arrived, its acknowledgement has not.
+    TailAck,
+    /// The responder asked for what is missing, and the NAK was lost.
+    Nak,
+    /// The NAK came, and what was sent again was lost again.
+    Twice,
+}
+
+impl Cause {
+    /// All causes, in the order of tables.
+    pub const ALL: [Self; 4] = [Self::TailPacket, Self::TailAck, Self::Nak, Self::Twice];
+
+    /// The name for people.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TailPacket => "tail packet",
+            Self::TailAck => "tail ACK",
+            Self::Nak => "NAK",
+            Self::Twice => "twice",
+        }
+    }
+
+    /// The name in files.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::TailPacket => "tail_packet",
+            Self::TailAck => "tail_ack",
+            Self::Nak => "nak",
+            Self::Twice => "twice",
+        }
+    }
+}
+
+/// What a flow meets, on average.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Expected {
+    /// Timeouts, by [`Cause`].
+    pub timeouts: [f64; 4],
+    /// The chance of at least one timeout.
+    pub probability: f64,
+    /// The chance of at least one timeout of each cause, by [`Cause`].
+    pub probabilities: [f64; 4],
+    /// Gaps that the responder asks about, without copies; those among dummies included.
+    pub naks: f64,
+    /// Data packets that the requester sends again because of a NAK, as heads of what is missing.
+    pub repeats: f64,
+    /// Those that it sends once more because a second copy of the NAK came.
+    pub second_repeats: f64,
+    /// Dummies that are sent again likewise, both kinds.
+    pub dummy_repeats: f64,
+    /// Lost tails that only the next flow shows.
+    pub rescued_tails: f64,
+    /// Lost tails that dummies show.
+    pub shown_tails: f64,
+}
+
+impl Expected {
+    /// Timeouts of all causes.
+    pub fn total(&self) -> f64 {
+        self.timeouts.iter().sum()
+    }
+
+    fn add(&mut self, other: &Self, weight: f64) {
+        for cause in 0..4 {
+            self.timeouts[cause] += weight * other.timeouts[cause];
+            self.probabilities[cause] += weight * other.probabilities[cause];
+        }
+        self.probability += weight * other.probability;
+        self.naks += weight * other.naks;
+        self.repeats += weight * other.repeats;
+        self.second_repeats += weight * other.second_repeats;
+        self.dummy_repeats += weight * other.dummy_repeats;
+        self.rescued_tails += weight * other.rescued_tails;
+        self.shown_tails += weight * other.shown_tails;
+    }
+}
+
+/// The mean over all flows and all combinations of corrupting links.
+pub fn expected(setting: &Setting, path: &Path, flows: &[FlowSize]) -> Expected {
+    let mut mean = Expected::default();
+    for (ways, probability) in path.cases() {
+        let reckoning = Reckoning::new(setting, ways);
+        for flow in flows {
+            mean.add(&reckoning.flow(flow), probability * flow.probability);
+        }
+    }
+    mean
+}
+
+/// A flow on a way whose corrupting links are known.
+pub fn on_ways(setting: &Setting, ways: Ways, flow: &FlowSize) -> Expected {
+    Reckoning::new(setting, ways).flow(flow)
+}
+
+/// The loss of a frame before and behind the switch that makes copies.
+#[derive(Clone, Copy)]
+struct Leg {
+    before: f64,
+    behind: f64,
+}
+
+impl Leg {
+    fn new(corruption: Corruption, bytes: f64, way: Way) -> Self {
+        Self { before: corruption.loss(bytes, way.before), behind: corruption.loss(bytes, way.behind) }
+    }
+
+    fn loss(self) -> f64 {
+        self.before + (1.0 - self.before) * self.behind
+    }
+
+    /// A repeat and its copies are all lost, whether or not a second repeat follows. The switch copies the first that
+    /// it sees.
+    fn repeats_lost(self, copies: u32, again: bool) -> f64 {
+        let all = self.behind.powi(copies as i32 + 1);
+        let copied = self.before + (1.0 - self.before) * all;
+        if again { self.before * copied + (1.0 - self.before) * all * self.loss() } else { copied }
+    }
+}
+
+/// How the answers to a gap end.
+#[derive(Clone, Copy)]
+struct NakFate {
+    /// No copy comes.
+    lost: f64,
+    /// Copies come that make an idle NIC repeat twice …
+    again_idle: f64,
+    /// … and a busy one.
+    again_busy: f64,
+    /// Whether that may be relied on.
+    helps: bool,
+}
+
+impl NakFate {
+    fn new(leg: Leg, copies: u32, nic: Nic, sizes: &Sizes) -> Self {
+        let reaches = 1.0 - leg.before;
+        let lost = leg.before + reaches * leg.behind.powi(copies as i32 + 1);
+        let helps = nic.rewind == Rewind::Each;
+        if nic.rewind == Rewind::Once {
+            return Self { lost, again_idle: 0.0, again_busy: 0.0, helps };
+        }
+        // Distance of two copies, in packets.
+        let apart = f64::from(sizes.answer + GAP_BYTES) / f64::from(sizes.middle() + GAP_BYTES);
+        let (mut again_idle, mut again_busy) = (0.0, 0.0);
+        for first in 0..copies {
+            for last in first + 1..=copies {
+                let lost_outside = leg.behind.powi((first + copies - last) as i32);
+                let chance = reaches * (1.0 - leg.behind).powi(2) * lost_outside;
+                again_idle += chance;
+                again_busy += chance * (f64::from(last - first) * apart).min(1.0);
+            }
+        }
+        Self { lost, again_idle, again_busy, helps }
+    }
+}
+
+/// The chances on one combination of corrupting links.
+struct Reckoning<'a> {
+    setting: &'a Setting,
+    forward: Way,
+    dummy: Leg,
+    middle: Leg,
+    answer_loss: f64,
+    nak: NakFate,
+    /// No dummy arrives.
+    dummies_lost: f64,
+}
+
+/// A packet that is missing.
+struct Head {
+    leg: Leg,
+    /// The chance that its effective attempt fails.
+    loss: f64,
+    /// Nothing behind it arrives before the timer fires.
+    unseen: f64,
+    /// The port is idle when the NAK comes.
+    idle: bool,
+}
+
+/// What a missing packet adds: timeouts by cause (tail ACK has none), and what else [`Expected`] counts.
+struct Share {
+    timeouts: [f64; 4],
+    /// First occurrences: the chance of each cause.
+    chances: [f64; 4],
+    naks: f64,
+    repeats: f64,
+    second_repeats: f64,
+}
+
+impl<'a> Reckoning<'a> {
+    fn new(setting: &'a Setting, ways: Ways) -> Self {
+        let Setting { sizes, corruption, mend, nic, .. } = *setting;
+        let dummy = Leg::new(corruption, f64::from(sizes.dummy), ways.forward);
+        let answer = Leg::new(corruption, f64::from(sizes.answer), ways.backward);
+        Self {
+            setting,
+            forward: ways.forward,
+            dummy,
+            middle: Leg::new(corruption, f64::from(sizes.middle()), ways.forward),
+            answer_loss: answer.loss(),
+            nak: NakFate::new(answer, mend.nak_copies, nic, &sizes),
+            dummies_lost: dummy.loss().powi(mend.dummies as i32),
+        }
+    }
+
+    fn flow(&self, flow: &FlowSize) -> Expected {
+        let Setting { sizes, corruption, mend, next, nic, .. } = *self.setting;
+        let payload = flow.tail_bytes(sizes.mtu);
+        let is_only = flow.packets < 1.5;
+        let tail_bytes = if is_only { sizes.first(payload) } else { sizes.last(payload) };
+        let tail = Leg::new(corruption, tail_bytes, self.forward);
+        let tail_loss = tail.loss().powi(mend.tail_repeat as i32 + 1);
+        let open = 1.0 - next.rescues;
+        let mut sum = Sum::default();
+        let unseen = self.dummies_lost * open;
+        sum.add(&self.share(&Head { leg: tail, loss: tail_loss, unseen, idle: true }), 1.0);
+        sum.expected.shown_tails = tail_loss * (1.0 - self.dummies_lost);
+        sum.expected.rescued_tails = tail_loss * self.dummies_lost * next.rescues;
+        self.add_body(&mut sum, flow, tail_loss * unseen, nic.flight_packets);
+        self.add_dummies(&mut sum, tail_loss * self.middle.loss().powf(flow.packets - 1.0));
+        self.add_answers(&mut sum, tail, open);
+        sum.finish()
+    }
+
+    /// All data packets before the tail.
+    fn add_body(&self, sum: &mut Sum, flow: &FlowSize, tail_unseen: f64, flight_packets: f64) {
+        // With a few packets behind it a gap is never overlooked, to any precision that matters.
+        const NEAR: u32 = 6;
+        let body = flow.packets - 1.0;
+        if body <= 0.0 {
+            return;
+        }
+        let loss = self.middle.loss();
+        let head = |unseen: f64, idle: bool| Head { leg: self.middle, loss, unseen, idle };
+        let mut unseen = tail_unseen;
+        let near = f64::from(NEAR).min(body.floor()) as u32;
+        for _ in 0..near {
+            sum.add(&self.share(&head(unseen, true)), 1.0);
+            unseen *= loss;
+        }
+        let rest = body - f64::from(near);
+        let idle = (flight_packets - 1.0 - f64::from(near)).clamp(0.0, rest);
+        sum.add(&self.share(&head(0.0, true)), idle);
+        sum.add(&self.share(&head(0.0, false)), rest - idle);
+        // The first packet is longer than the others.
+        let first = Leg::new(self.setting.corruption, f64::from(self.setting.sizes.full()), self.forward);
+        let first = Head { leg: first, loss: first.loss(), unseen: 0.0, idle: body < flight_packets };
+        sum.add(&self.share(&first), 1.0);
+        sum.add(&self.share(&head(0.0, body < flight_packets)), -1.0);
+    }
+
+    /// Gaps among dummies, which the next flow bears.
+    fn add_dummies(&self, sum: &mut Sum, next_data_lost: f64) {
+        let Setting { mend, next, .. } = self.setting;
+        let loss = self.dummy.loss();
+        for behind in 0..mend.dummies {
+            // Shown by later dummies, or by the next flow.
+            let unseen = loss.powi(behind as i32) * next_data_lost * self.dummies_lost;
+            let share = self.share(&Head { leg: self.dummy, loss, unseen, idle: true });
+            sum.add_dummy(&share, next.follows);
+        }
+    }
+
+    /// All data have arrived: does the requester learn of it?
+    fn add_answers(&self, sum: &mut Sum, tail: Leg, open: f64) {
+        let Setting { mend, next, .. } = self.setting;
+        let (lost, dummy) = (self.answer_loss, self.dummy.loss());
+        // A copy of the tail that is lost, or whose ACK is; given that one of them arrived.
+        let mute = tail.loss() + (1.0 - tail.loss()) * lost;
+        let copies = mend.tail_repeat as i32 + 1;
+        let tail_lost = tail.loss().powi(copies);
+        let silence = if tail_lost < 1.0 { (mute.powi(copies) - tail_lost) / (1.0 - tail_lost) } else { 0.0 };
+        // Dummies that arrive in a row, and whose ACKs are lost.
+        let heard_of_none = (1.0 - dummy) * lost;
+        let all = silence * heard_of_none.powi(mend.dummies as i32);
+        let (mut unseen, mut asked) = (0.0, 0.0);
+        for arrived in 0..mend.dummies {
+            let rest = dummy.powi((mend.dummies - arrived - 1) as i32);
+            let gap = silence * heard_of_none.powi(arrived as i32) * dummy;
+            unseen += gap * rest;
+            asked += gap * (1.0 - rest) * self.nak.lost;
+        }
+        // The timer's repeat can go unheard too.
+        let again = mute * (dummy + (1.0 - dummy) * lost).powi(mend.dummies as i32);
+        let factor = if again < 1.0 { open / (1.0 - again) } else { 0.0 };
+        let mut share = [0.0; 4];
+        share[Cause::TailAck as usize] = all;
+        share[Cause::TailPacket as usize] = unseen;
+        // With a flow to follow, the gap was counted with the dummies.
+        share[Cause::Nak as usize] = asked * (1.0 - next.follows);
+        sum.add_chances(share.map(|chance| chance * factor), share.map(|chance| chance * open), 1.0);
+    }
+
+    fn share(&self, head: &Head) -> Share {
+        let &Head { leg, loss, unseen, idle } = head;
+        let copies = self.setting.mend.retransmission_copies;
+        let again = if idle { self.nak.again_idle } else { self.nak.again_busy };
+        let once = 1.0 - self.nak.lost - again;
+        let twice = once * leg.repeats_lost(copies, false) + again * leg.repeats_lost(copies, self.nak.helps);
+        let seen = loss * (1.0 - unseen);
+        // A fresh attempt follows a timeout of nobody having asked.
+        let fresh = 1.0 / (1.0 - loss * unseen);
+        // Once asked, each loss of the timer's repeat is one more timeout.
+        let stuck = 1.0 / (1.0 - leg.loss());
+        let mut chances = [0.0; 4];
+        chances[Cause::TailPacket as usize] = loss * unseen;
+        chances[Cause::Nak as usize] = seen * self.nak.lost;
+        chances[Cause::Twice as usize] = seen * twice;
+        let mut timeouts = chances.map(|chance| chance * fresh);
+        timeouts[Cause::Nak as usize] *= stuck;
+        timeouts[Cause::Twice as usize] *= stuck;
+        let naks = seen * fresh;
+        Share { timeouts, chances, naks, repeats: naks * (1.0 - self.nak.lost), second_repeats: naks * again }
+    }
+}
+
+/// Shares, put together.
+#[derive(Default)]
+struct Sum {
+    expected: Expected,
+    /// Logarithms of the chances of no timeout at all, and of none of each cause.
+    ln_none: f64,
+    ln_none_of: [f64; 4],
+}
+
+impl Sum {
+    fn add(&mut self, share: &Share, weight: f64) {
+        self.add_chances(share.timeouts, share.chances, weight);
+        self.expected.naks += weight * share.naks;
+        self.expected.repeats += weight * share.repeats;
+        self.expected.second_repeats += weight * share.second_repeats;
+    }
+
+    /// Dummies are asked for even if nobody waits for them.
+    fn add_dummy(&mut self, share: &Share, follows: f64) {
+        let held_up = |chances: [f64; 4]| chances.map(|chance| chance * follows);
+        self.add_chances(held_up(share.timeouts), held_up(share.chances), 1.0);
+        self.expected.naks += share.naks;
+        self.expected.dummy_repeats += share.repeats + share.second_repeats;
+    }
+
+    fn add_chances(&mut self, timeouts: [f64; 4], chances: [f64; 4], weight: f64) {
+        if weight == 0.0 {
+            return;
+        }
+        for cause in 0..4 {
+            self.expected.timeouts[cause] += weight * timeouts[cause];
+            self.ln_none_of[cause] += weight * (-chances[cause]).ln_1p();
+        }
+        self.ln_none += weight * (-chances.iter().sum::<f64>()).ln_1p();
+    }
+
+    fn finish(self) -> Expected {
+        Expected {
+            probability: -self.ln_none.exp_m1(),
+            probabilities: self.ln_none_of.map(|ln| -ln.exp_m1()),
+            ..self.expected
+        }
+    }
+}

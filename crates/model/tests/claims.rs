@@ -1,0 +1,208 @@
+//! The paper's figures: those that are right come out, and where they are not, so does what is.
+
+use wiremend_model::phy::{Code, Generation, Optics};
+use wiremend_model::{
+    Cause, Corruption, FlowSize, Mend, Next, Nic, Operation, Path, Printed, Rewind, Setting, Sizes, Way,
+    Ways, bits, counters, expected, on_ways,
+};
+
+fn assert_near(what: &str, value: f64, expected: f64, relative: f64) {
+    assert!((value / expected - 1.0).abs() < relative, "{what}: {value:e}, expected {expected:e}");
+}
+
+/// J1: with the paper's sizes both ratios round to 0.06; with real ones they are 0.071 and 0.060.
+#[test]
+fn j1_small_frames_are_lost_less_often() {
+    let beta = bits::frame_loss(1e-8, 1086.0);
+    assert_near("β", beta, 8.688e-5, 1e-4);
+    assert_near("γ/β", bits::scaled(beta, 1086.0, 62.0) / beta, 0.0571, 1e-3);
+    assert_near("δ/β", bits::scaled(beta, 1086.0, 68.0) / beta, 0.0626, 1e-3);
+    let real = Sizes::real(1024, Operation::Write);
+    let ratio = |bytes: u32| bits::scaled(1e-4, f64::from(real.full()), f64::from(bytes)) / 1e-4;
+    assert_near("dummy", ratio(real.dummy), 0.0708, 1e-3);
+    assert_near("answer", ratio(real.answer), 0.0599, 1e-3);
+}
+
+fn printed(beta: f64, links: f64) -> Printed {
+    Printed { beta, links, omega: 1.0, mean_inverse: 0.055 }
+}
+
+/// J2–J10, as printed; with 7.3e-6 for what §6.3 gives as 7e-5.
+#[test]
+fn printed_figures_come_out() {
+    let two_links = printed(0.01, 2.0);
+    assert_near("J2", two_links.packet(), 0.02, 1e-12);
+    assert_near("J3", two_links.nak(1), 2.4e-5, 1e-9);
+    assert_near("J4", printed(1e-8, 1.0).twice(1), 1e-16, 1e-9);
+    assert_near("J5", printed(0.01, 1.0).tail_with_dummies(0), 5.5e-4, 1e-9);
+    assert_near("J5 ACK", printed(0.01, 1.0).tail_ack(0), 3.3e-5, 1e-9);
+    assert_near("J6", two_links.nak(2), 1.44e-8, 1e-9);
+    assert_near("J7", two_links.twice(3), 2e-8, 1e-9);
+    assert_near("J8", two_links.tail_with_dummies(1), 6.6e-7, 1e-9);
+    let ratio = two_links.tail_with_dummies(3) / two_links.tail_with_repeats(3);
+    assert_near("J8: 0.06^N, not 0.06^(N+1)", ratio, 0.06_f64.powi(3), 1e-9);
+    assert_near("J9", two_links.tail_ack(1), 0.06_f64.powi(2) * 0.055 * 2e-4, 1e-9);
+    assert_near("J10", printed(0.01, 1.0).cost_of_nak_copies(2), 6.26e-4, 1e-3);
+    assert_near("J13", 2.0 * printed(1.0 / 128.0, 1.0).nak(1), 7.3e-6, 0.01);
+}
+
+/// Per packet and to first order, the exact forms are the printed ones, with the exact ratios in place of 0.06.
+#[test]
+fn exact_forms_approach_the_printed_ones() {
+    let sizes = Sizes::paper(1024);
+    let (beta, small, answer) = (1e-5, 62.0 / 1086.0, 68.0 / 1086.0);
+    let flows = [FlowSize::only(1 << 20, 1024)];
+    let path = Path { links: 2, access_links: 0, omega: 1e-3 };
+    let once = Nic { rewind: Rewind::Once, ..Nic::default() };
+    let of =
+        |mend| expected(&Setting { nic: once, ..Setting::new(sizes, beta, mend) }, &path, &flows).timeouts;
+    let packets = 1024.0;
+    let lw = 2e-3;
+    let bare = of(Mend::NONE);
+    assert_near("tail", bare[Cause::TailPacket as usize], lw * beta, 0.01);
+    assert_near("tail ACK", bare[Cause::TailAck as usize], lw * beta * answer, 0.01);
+    assert_near("NAK", bare[Cause::Nak as usize] / packets, lw * lw * beta * beta * answer, 0.01);
+    assert_near("twice", bare[Cause::Twice as usize] / packets, lw * beta * beta, 0.01);
+    let mended = of(Mend::new(1, 1, 2));
+    assert_near("tail, dummy", mended[Cause::TailPacket as usize], lw * beta * beta * small, 0.03);
+    let naks = lw * lw * beta.powi(3) * answer.powi(2);
+    assert_near("NAK, copy", mended[Cause::Nak as usize] / packets, naks, 0.03);
+    assert_near("twice, copies", mended[Cause::Twice as usize] / packets, lw * beta.powi(4), 0.03);
+}
+
+/// Where all links corrupt, L counts once for the packet and once for its repeat: (Lβ)², not Lβ².
+#[test]
+fn with_every_link_corrupting_the_printed_form_is_too_low() {
+    let flows = [FlowSize::only(1 << 20, 1024)];
+    let setting = Setting::new(Sizes::paper(1024), 1e-4, Mend::NONE);
+    let twice = expected(&setting, &Path::between_switches(4, 1.0), &flows).timeouts[Cause::Twice as usize];
+    assert_near("twice", twice / 1024.0, 16e-8, 0.01);
+    assert_near(
+        "as printed",
+        Printed { beta: 1e-4, links: 4.0, omega: 1.0, mean_inverse: 1.0 }.twice(1),
+        4e-8,
+        1e-9,
+    );
+}
+
+/// Timeouts of 100 000 ping-pongs at 1/128, two flows each, loss behind the switch that copies.
+fn per_100_000(sizes: Sizes, mend: Mend, rewind: Rewind) -> [f64; 4] {
+    let setting = Setting {
+        next: Next::CLOSED_LOOP,
+        nic: Nic { rewind, ..Nic::default() },
+        ..Setting::new(sizes, 1.0 / 128.0, mend)
+    };
+    let path = Path::between_switches(1, 1.0);
+    expected(&setting, &path, &[FlowSize::only(1024, 1024)]).timeouts.map(|timeouts| timeouts * 200_000.0)
+}
+
+/// J12 and J13: the ablation of §6.3 with the labels in their places.
+#[test]
+fn j13_each_mechanism_has_its_share() {
+    let (paper, real) = (Sizes::paper(1024), Sizes::real(1024, Operation::Write));
+    let once = |mend, sizes| per_100_000(sizes, mend, Rewind::Once);
+    let tail = Cause::TailPacket as usize;
+    assert_near("no dummy", once(Mend::new(0, 1, 1), paper)[tail], 1562.0, 0.01);
+    // The tail ACK is not in the paper's figure.
+    assert_near("no dummy, ACK", once(Mend::new(0, 1, 1), real)[Cause::TailAck as usize], 94.8, 0.01);
+    // βγ, and what loses its ACK and its dummy: the tail has arrived then, but something is missing all the same.
+    assert_near("one dummy", once(Mend::new(1, 1, 1), paper)[tail], 0.744, 0.01);
+    assert_near("one dummy, real", once(Mend::new(1, 1, 1), real)[tail], 0.92, 0.01);
+    // A gap among dummies can lose its NAK too: 0.1 of these are theirs.
+    let nak = Cause::Nak as usize;
+    assert_near("no NAK copy", once(Mend::new(2, 0, 1), real)[nak], 0.85, 0.01);
+    let twice = Cause::Twice as usize;
+    assert_near("no retransmission copy", once(Mend::new(2, 1, 0), real)[twice], 12.3, 0.02);
+    assert_near("all of it", once(Mend::TESTBED, real).iter().sum(), 0.095, 0.03);
+}
+
+/// A requester that acts on each copy of a NAK sends the packet again for each. So the NAK copy alone does what
+/// the retransmission copy was for, and without the latter there are not 12.2 timeouts but 0.12.
+#[test]
+fn j13_a_nak_copy_is_a_retransmission_copy_too() {
+    let real = Sizes::real(1024, Operation::Write);
+    let twice = |mend| per_100_000(real, mend, Rewind::Each)[Cause::Twice as usize];
+    assert_near("NAK copy", twice(Mend::new(2, 1, 0)), 0.107, 0.03);
+    assert_near("no NAK copy", twice(Mend::new(2, 0, 0)), 12.3, 0.02);
+}
+
+/// J11: one corrupting link at a host. Each direction of the ping-pong has one kind of copy that comes too late.
+#[test]
+fn j11_a_corrupting_host_link_leaves_half_of_the_copies_useless() {
+    let setting = Setting {
+        next: Next::CLOSED_LOOP,
+        nic: Nic { rewind: Rewind::Once, ..Nic::default() },
+        ..Setting::new(Sizes::real(1024, Operation::Write), 1.0 / 128.0, Mend::TESTBED)
+    };
+    let (near, far) = (Way { before: 1, behind: 0 }, Way { before: 0, behind: 1 });
+    let flow = FlowSize::only(1024, 1024);
+    let request = on_ways(&setting, Ways { forward: near, backward: far }, &flow).timeouts;
+    let reply = on_ways(&setting, Ways { forward: far, backward: near }, &flow).timeouts;
+    assert_near("request: twice", request[Cause::Twice as usize], 1.0 / 128.0 / 128.0, 0.03);
+    assert_near("reply: NAK", reply[Cause::Nak as usize], 4.7e-4 / 128.0, 0.2);
+    assert!(reply[Cause::Twice as usize] < 1e-6 && request[Cause::Nak as usize] < 1e-8);
+}
+
+/// L21: the faster and the denser, the sooner it breaks; FEC makes the fall steeper.
+#[test]
+fn l21_generations_break_in_the_order_of_the_figure() {
+    let optics = Optics::default();
+    let breaks = |generation: &Generation, loss| optics.attenuation_for(generation, loss, 1518.0);
+    let order = [Generation::G50_FEC, Generation::G25, Generation::G25_FEC, Generation::G10];
+    let at: Vec<f64> = order.iter().map(|generation| breaks(generation, 1e-5)).collect();
+    assert!(at.is_sorted(), "{at:?}");
+    let width = |generation: &Generation| breaks(generation, 0.1) - breaks(generation, 1e-8);
+    assert!(width(&Generation::G25_FEC) < width(&Generation::G25) / 2.0);
+    assert!(width(&Generation::G50_FEC) < width(&Generation::G25_FEC));
+    let healthy = bits::frame_loss(1e-12, 1518.0);
+    assert_near("a bit error rate of 1e-12 is a loss of 1e-8", healthy, 1.2e-8, 0.02);
+}
+
+/// The error rates that the standards call good enough leave about one frame in 10¹⁰ to 10¹².
+#[test]
+fn codes_correct_what_they_are_for() {
+    let rs528 = Code::RS528.codeword_loss(5e-5);
+    assert!((1e-11..1e-9).contains(&rs528), "{rs528:e}");
+    let rs544 = Code::RS544.codeword_loss(2.4e-4);
+    assert!((1e-14..1e-11).contains(&rs544), "{rs544:e}");
+    assert!((Code::RS544.codeword_loss(0.1) - 1.0).abs() < 1e-9);
+    assert!(Code::RS544.codeword_loss(0.0).abs() < 1e-300);
+    // SONiC's factors for frames of 64 B and their gap: 1.125, 2.125, 4.125.
+    for (interleaved, factor) in [(1, 1.125), (2, 2.125), (4, 4.125)] {
+        assert_near("factor", Code::codewords_touched(80.0, interleaved), factor, 1e-12);
+    }
+}
+
+/// A histogram drawn from independent errors predicts the loss it was drawn from, both ways.
+#[test]
+fn counters_predict_the_loss_to_come() {
+    let (code, rate, total) = (Code::RS544, 2e-4, 1e12);
+    let symbol = 1.0 - (1.0_f64 - rate).powi(10);
+    let mut term = (1.0 - symbol).powi(544);
+    let mut bins = Vec::new();
+    for wrong in 0..=15 {
+        // A counter shows whole codewords.
+        bins.push((term * total).round());
+        term *= f64::from(544 - wrong) / f64::from(wrong + 1) * symbol / (1.0 - symbol);
+    }
+    let histogram = counters::Histogram { corrected: &bins, uncorrectable: 0.0 };
+    let truth = code.codeword_loss(rate);
+    assert_near("independent", histogram.independent_codeword_loss(code), truth, 0.05);
+    let line = histogram.extrapolated_codeword_loss(code).expect("there are bins");
+    assert!((truth.log10() - line.log10()).abs() < 2.5, "{line:e} for {truth:e}");
+    let one_bin = counters::Histogram { corrected: &[10.0, 1.0], uncorrectable: 0.0 };
+    assert_eq!(one_bin.extrapolated_codeword_loss(code), None);
+}
+
+/// A switch that drops at random spares no ACK: the tail ACK is then as likely as the tail.
+#[test]
+fn frames_that_are_dropped_alike_lose_their_acks_as_often() {
+    let setting = Setting {
+        corruption: Corruption::Frames(1.0 / 128.0),
+        ..Setting::new(Sizes::real(1024, Operation::Write), 0.1, Mend::NONE)
+    };
+    let bare = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]).timeouts;
+    let p = 1.0 / 128.0;
+    assert_near("tail", bare[Cause::TailPacket as usize], p / (1.0 - p), 1e-9);
+    assert_near("ACK", bare[Cause::TailAck as usize], p / (1.0 - p).powi(2), 1e-9);
+}
