@@ -17,7 +17,9 @@
 //! ```
 //!
 //! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
+//! - [`mend`]: dummies, repeats: what the ends and their switches do against timeouts.
 //! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
 
 pub mod cc;
+pub mod mend;
 pub mod rc;

@@ -177,7 +177,7 @@ impl Pair {
         let work = Work { id, op, len, addr, rkey: id as u32, imm };
         let host = &mut self.hosts[side as usize];
         host.post(work);
-        host.qp.requester.post(&self.config, work);
+        host.qp.requester.post(&self.config, self.now, work);
         self.settle(side);
         id
     }
@@ -237,7 +237,7 @@ impl Pair {
                 if let Some(place) = place {
                     host.place(send, place, bytes, self.config.recovery);
                 }
-                if let Some(message) = completed {
+                if let Some(message) = completed.filter(|_| !packet.is_dummy()) {
                     host.complete(message);
                 }
             }

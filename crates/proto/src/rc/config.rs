@@ -4,6 +4,7 @@ use wiremend_units::Span;
 use wiremend_wire::RnrTimer;
 
 use super::recovery::Recovery;
+use crate::mend::Mend;
 
 /// Parameters of a connection; one value serves all queue pairs that share them.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +27,8 @@ pub struct Config {
     pub reads_max: u32,
     /// How losses are repaired.
     pub recovery: Recovery,
+    /// What keeps losses from ending in timeouts.
+    pub mend: Mend,
 }
 
 /// Why a configuration cannot work.
@@ -81,6 +84,7 @@ impl Default for Config {
             ack_every: 1,
             reads_max: 16,
             recovery: Recovery::GoBackN,
+            mend: Mend::default(),
         }
     }
 }

@@ -9,8 +9,14 @@ pub struct RequesterCounters {
     pub retransmitted_packets: u64,
     /// Payload bytes in them.
     pub retransmitted_bytes: u64,
-    /// Expiries of the retransmission timer.
+    /// Dummies sent for the first time.
+    pub dummies: u64,
+    /// Copies of packets sent right behind them.
+    pub repeats: u64,
+    /// Expiries of the retransmission timer that held up what a host posted.
     pub timeouts: u32,
+    /// Expiries with nothing but dummies outstanding.
+    pub dummy_timeouts: u32,
     /// NAKs for a missing packet that were acted on.
     pub naks: u32,
     /// "Receiver not ready" answers that were acted on.

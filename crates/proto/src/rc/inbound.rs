@@ -15,6 +15,8 @@ pub(super) struct Inbound {
     message_first: u64,
     /// A NAK for `expected` is out; there is no second one.
     pub(super) nak_sent: bool,
+    /// The last packet that came too early, where somebody wants to know.
+    last_ahead: u64,
     /// The operation that is under way, between FIRST and LAST.
     open: Option<Op>,
     /// Bytes of the message received so far.
@@ -90,6 +92,15 @@ pub struct Place {
 }
 
 impl Inbound {
+    /// A packet `distance` before its turn. If it starts a round of packets that were sent again, what is missing was
+    /// among them and is lost again: it may be asked for once more.
+    #[cold]
+    pub(super) fn check_round(&mut self, distance: u64) {
+        let ahead = self.expected + distance;
+        self.nak_sent &= ahead > self.last_ahead;
+        self.last_ahead = ahead;
+    }
+
     /// Whether the expected packet keeps the rules for opcodes and lengths (IBA 9.7.4).
     #[inline]
     pub(super) fn check(&self, config: &Config, shape: Shape, packet: &Packet) -> Result<(), NakCode> {

@@ -17,7 +17,7 @@
 //! let config = Config::default();
 //! let mut here = Qp::new(QpNum::new(2), Psn::new(0), Psn::new(100));
 //! let mut there = Qp::new(QpNum::new(1), Psn::new(100), Psn::new(0));
-//! here.requester.post(&config, Work { id: 7, op: Op::Send, len: 3000, addr: 0, rkey: 0, imm: None });
+//! here.requester.post(&config, Time::ZERO, Work { id: 7, op: Op::Send, len: 3000, addr: 0, rkey: 0, imm: None });
 //! while let Some(transmit) = here.requester.poll_transmit(&config, Time::ZERO) {
 //!     there.on_packet(&config, Time::ZERO, &transmit.packet);
 //! }
@@ -45,7 +45,7 @@ pub use counters::{RequesterCounters, ResponderCounters};
 pub use inbound::Place;
 pub use packet::Packet;
 pub use recovery::{Recovery, UnknownRecovery};
-pub use requester::{Arrival, Expiry, Requester, Transmit};
+pub use requester::{Arrival, Expiry, Purpose, Requester, Transmit};
 pub use responder::{Message, Outcome, Responder};
 pub use wiremend_wire::{AethRepr, NakCode, RethRepr, RnrTimer, Syndrome};
 pub use work::{Completion, Op, Status, Work};

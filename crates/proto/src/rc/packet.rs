@@ -103,6 +103,12 @@ impl Packet {
         Some(RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] })
     }
 
+    /// A WRITE or READ of no bytes that names no memory: see [`crate::mend::Dummies`].
+    #[inline]
+    pub const fn is_dummy(&self) -> bool {
+        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest) && self.ext[2] == 0 && self.ext[3] == 0
+    }
+
     /// The AETH, if the opcode has one.
     #[inline]
     pub const fn aeth(&self) -> Option<AethRepr> {

@@ -10,12 +10,15 @@ use super::inbound::Shape;
 use super::packet::Packet;
 use super::send_queue::{Item, SendQueue};
 use super::work::{Completion, Op, Status, Work};
+use crate::mend::Tail;
 
 /// The sending half of a queue pair.
 #[derive(Clone, Debug)]
 pub struct Requester {
     flight: Flight,
     queue: SendQueue,
+    tail: Tail,
+    echo: Echo,
     /// When the retransmission timer or the wait for a receiver ends; [`Time::MAX`]: neither runs.
     deadline: Time,
     counters: RequesterCounters,
@@ -37,6 +40,13 @@ pub struct Requester {
 
 const _: () = assert!(size_of::<Requester>() <= 256);
 
+/// A packet that is sent again right behind itself.
+#[derive(Clone, Copy, Debug, Default)]
+struct Echo {
+    seq: u64,
+    left: u8,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Open,
@@ -55,8 +65,23 @@ pub struct Transmit {
     pub work: u64,
     /// Where its payload lies in the message; for a READ request, where the wanted range starts.
     pub offset: u32,
-    /// How often this sequence number was sent before, saturating.
+    /// How often this sequence number was sent before, saturating; what [`Purpose::Repeat`] sends is not counted.
     pub copy: u8,
+    /// Why it is sent.
+    pub purpose: Purpose,
+}
+
+/// Why a packet is sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// It was not sent before.
+    New,
+    /// Something was lost, or seemed to be.
+    Again,
+    /// It shows that what came before it is there: a dummy that was not sent before.
+    Dummy,
+    /// In case the one before it gets lost.
+    Repeat,
 }
 
 /// Where the payload of a READ response belongs.
@@ -77,7 +102,7 @@ pub struct Expiry {
     pub oldest: Psn,
     /// Where sending starts again; before `oldest` if the recovery restarts messages.
     pub resume: Psn,
-    /// The number behind the newest one that was ever sent: a responder that expects it has everything.
+    /// The number behind the newest one that was ever sent, dummies apart: a responder that expects it has everything.
     pub end: Psn,
     /// The work request that `oldest` belongs to.
     pub work: u64,
@@ -85,6 +110,8 @@ pub struct Expiry {
     pub op: Op,
     /// A NAK for `oldest` had come.
     pub nak_received: bool,
+    /// Nothing but dummies is outstanding: no work request is held up.
+    pub dummy: bool,
     /// Retries are exhausted: the queue pair is in error.
     pub fatal: bool,
 }
@@ -95,6 +122,8 @@ impl Requester {
         Self {
             flight: Flight::default(),
             queue: SendQueue::default(),
+            tail: Tail::default(),
+            echo: Echo::default(),
             deadline: Time::MAX,
             counters: RequesterCounters::default(),
             peer,
@@ -110,17 +139,28 @@ impl Requester {
     }
 
     /// Takes a work request. On a queue pair in error it completes as flushed.
-    pub fn post(&mut self, config: &Config, work: Work) {
+    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.queue.push(config, work);
+        if self.tail.on_post(&config.mend.dummies, now) {
+            self.queue.push_dummies(config.mend.dummies.count);
+        }
+    }
+
+    /// Work requests so far, dummies included: the number that the responder gives to the last of them (MSN), but
+    /// not cut to 24 bits.
+    #[inline]
+    pub fn messages(&self) -> u64 {
+        self.queue.messages
     }
 
     /// Whether [`Self::poll_transmit`] would give a packet now.
     #[inline]
     pub fn ready(&self, config: &Config, now: Time) -> bool {
         if self.flight.next >= self.queue.tail {
-            return false;
+            return self.echo.left > 0;
         }
         match self.state {
+            State::Open if self.echo.left > 0 => true,
             State::Open => self.fits_window(config),
             State::NotReady => now >= self.deadline && self.fits_window(config),
             State::Failed(_) => false,
@@ -135,8 +175,10 @@ impl Requester {
             // A READ takes all its numbers at once. One that is larger than the window goes alone.
             Some(item) if item.op == Op::Read => {
                 let span = item.end() - self.flight.next;
+                let window = if item.dummy { window + u64::from(config.mend.dummies.count) } else { window };
                 self.reads < config.reads_max && (outstanding == 0 || outstanding + span <= window)
             }
+            Some(item) if item.dummy => outstanding < window + u64::from(config.mend.dummies.count),
             _ => outstanding < window,
         }
     }
@@ -146,6 +188,9 @@ impl Requester {
     pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
         if !self.ready(config, now) {
             return None;
+        }
+        if self.echo.left > 0 {
+            return self.repeat(config);
         }
         self.state = State::Open;
         let item = *self.queue.current()?;
@@ -163,13 +208,49 @@ impl Requester {
         };
         if self.flight.next == item.end() {
             self.queue.next_work();
+            if self.flight.next == self.queue.tail {
+                self.on_drained(config, &item);
+            }
         }
         self.counters.packets += 1;
-        if copy > 0 {
+        let purpose = if copy > 0 {
             self.counters.retransmitted_packets += 1;
             self.counters.retransmitted_bytes += packet.payload_len as u64;
+            Purpose::Again
+        } else if item.dummy {
+            self.counters.dummies += 1;
+            Purpose::Dummy
+        } else {
+            Purpose::New
+        };
+        Some(Transmit { packet, work: item.id, offset, copy, purpose })
+    }
+
+    /// Everything posted is sent, and `last` was the last of it.
+    #[inline]
+    fn on_drained(&mut self, config: &Config, last: &Item) {
+        if !last.dummy && last.op != Op::Read {
+            self.echo.left = self.echo.left.max(config.mend.tail_copies);
+            self.echo.seq = last.end() - 1;
         }
-        Some(Transmit { packet, work: item.id, offset, copy })
+        if self.tail.on_drained() {
+            self.queue.push_dummies(config.mend.dummies.count);
+        }
+    }
+
+    /// The packet that was sent last, once more.
+    #[cold]
+    fn repeat(&mut self, config: &Config) -> Option<Transmit> {
+        let Echo { seq, .. } = self.echo;
+        self.echo.left -= 1;
+        let item = *self.queue.owner(seq)?;
+        let offset = item.offset(seq, config.mtu);
+        let shape = Shape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
+        let packet = self.data_packet(config, &item, shape, self.psn(seq), offset).with_ack_req(shape.last);
+        self.counters.packets += 1;
+        self.counters.repeats += 1;
+        let copy = self.flight.copy(seq);
+        Some(Transmit { packet, work: item.id, offset, copy, purpose: Purpose::Repeat })
     }
 
     /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3).
@@ -183,17 +264,13 @@ impl Requester {
 
     #[inline]
     fn data(&mut self, config: &Config, item: &Item, psn: Psn, offset: u32) -> Packet {
-        let first = self.flight.next == item.first;
+        let seq = self.flight.next;
         self.flight.advance(1);
         let last = self.flight.next == item.end();
-        let shape = Shape { op: item.op, first, last };
-        let imm = item.imm();
-        let mut packet = Packet::new(shape.opcode(imm.is_some()), self.peer, psn)
-            .with_payload(item.payload_at(offset, config.mtu))
-            .with_imm(imm.unwrap_or(0));
-        if first && item.op == Op::Write {
-            let reth = RethRepr { address: item.addr, remote_key: item.rkey, dma_len: item.len };
-            packet = packet.with_reth(reth);
+        let shape = Shape { op: item.op, first: seq == item.first, last };
+        let packet = self.data_packet(config, item, shape, psn, offset);
+        if config.mend.packet_copies > 0 && !item.dummy {
+            self.echo = Echo { seq, left: config.mend.packet_copies };
         }
         self.unasked += 1;
         // A window that fills without a question would never open again.
@@ -203,6 +280,19 @@ impl Requester {
             self.unasked = 0;
         }
         packet.with_ack_req(ask)
+    }
+
+    #[inline]
+    fn data_packet(&self, config: &Config, item: &Item, shape: Shape, psn: Psn, offset: u32) -> Packet {
+        let imm = item.imm();
+        let packet = Packet::new(shape.opcode(imm.is_some()), self.peer, psn)
+            .with_payload(item.payload_at(offset, config.mtu))
+            .with_imm(imm.unwrap_or(0));
+        if shape.first && item.op == Op::Write {
+            let reth = RethRepr { address: item.addr, remote_key: item.rkey, dma_len: item.len };
+            return packet.with_reth(reth);
+        }
+        packet
     }
 
     /// Takes an answer of the peer. A READ response that was waited for tells where its payload goes; whatever is
@@ -326,6 +416,12 @@ impl Requester {
         self.nak_received = false;
         self.rerequested = false;
         self.deadline = if self.flight.outstanding() == 0 { Time::MAX } else { after(now, config.timeout) };
+        if self.echo.seq < self.flight.una {
+            self.echo.left = 0;
+        }
+        if self.flight.una == self.queue.tail {
+            self.tail.on_idle();
+        }
     }
 
     /// A response acknowledges all requests before its READ (implied ACK). One that is not the next one shows that
@@ -362,18 +458,23 @@ impl Requester {
         }
         self.flight.una = next + 1;
         self.progress(config, now);
-        offset.map(|offset| Arrival { work: read.id, offset, len: payload_len })
+        offset.filter(|_| !read.dummy).map(|offset| Arrival { work: read.id, offset, len: payload_len })
     }
 
     /// When [`Self::on_timeout`] wants to be called. It may move later at any time, so a host may ask again when the
     /// moment has come instead of cancelling.
     #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        (self.deadline != Time::MAX).then_some(self.deadline)
+        let next = self.deadline.min(self.tail.due());
+        (next != Time::MAX).then_some(next)
     }
 
-    /// The time may have come. `None`: nothing was due, or a wait for the receiver ended and sending resumes.
+    /// The time may have come. `None`: nothing was due, dummies became due, or a wait for the receiver ended and sending
+    /// resumes.
     pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.tail.on_time(now, self.flight.next == self.queue.tail) {
+            self.queue.push_dummies(config.mend.dummies.count);
+        }
         if now < self.deadline || self.deadline == Time::MAX {
             return None;
         }
@@ -383,14 +484,21 @@ impl Requester {
             return None;
         }
         let oldest = *self.queue.oldest()?;
-        self.counters.timeouts += 1;
+        let held_up = self.queue.data_end(self.flight.high);
+        let dummy = held_up.is_none();
+        if dummy {
+            self.counters.dummy_timeouts += 1;
+        } else {
+            self.counters.timeouts += 1;
+        }
         let expiry = Expiry {
             oldest: self.psn(self.flight.una),
             resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
-            end: self.psn(self.flight.high),
+            end: self.psn(held_up.unwrap_or(self.flight.high)),
             work: oldest.id,
             op: oldest.op,
             nak_received: self.nak_received,
+            dummy,
             fatal: self.retries >= config.retry_count,
         };
         if expiry.fatal {
@@ -415,6 +523,7 @@ impl Requester {
         self.flight.rewind(to);
         self.queue.rewind();
         self.reads = 0;
+        self.echo.left = 0;
         self.state = State::Open;
         self.deadline = Time::MAX;
     }
@@ -422,6 +531,8 @@ impl Requester {
     fn fail(&mut self, status: Status) {
         self.state = State::Failed(status);
         self.deadline = Time::MAX;
+        self.echo.left = 0;
+        self.tail.on_idle();
     }
 
     /// The next work request that ended; in the order of posting.

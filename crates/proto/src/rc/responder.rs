@@ -116,7 +116,7 @@ impl Responder {
         let distance = packet.psn.distance(self.expected());
         match distance.cmp(&0) {
             Ordering::Equal => self.on_expected(config, packet),
-            Ordering::Greater => self.on_ahead(config),
+            Ordering::Greater => self.on_ahead(config, distance),
             Ordering::Less => self.on_duplicate(config, packet, distance),
         }
     }
@@ -185,8 +185,11 @@ impl Responder {
         Outcome::NotReady
     }
 
-    fn on_ahead(&mut self, config: &Config) -> Outcome {
+    fn on_ahead(&mut self, config: &Config, distance: i32) -> Outcome {
         self.counters.ahead += 1;
+        if config.mend.check_epsn {
+            self.inbound.check_round(distance as u64);
+        }
         match config.recovery.on_ahead(&mut self.inbound) {
             Ahead::Drop => Outcome::Gap { nak: false },
             Ahead::Nak(missing) => {

@@ -14,6 +14,8 @@ pub(super) struct SendQueue {
     cursor: u32,
     /// The sequence number that the next posted work starts with.
     pub(super) tail: u64,
+    /// Works so far, dummies included.
+    pub(super) messages: u64,
 }
 
 /// A work and the sequence numbers it takes.
@@ -28,6 +30,8 @@ pub(super) struct Item {
     imm: u32,
     has_imm: bool,
     pub(super) op: Op,
+    /// Nobody posted it, and nobody is told when it completes.
+    pub(super) dummy: bool,
 }
 
 const _: () = assert!(size_of::<Item>() == 48);
@@ -73,8 +77,39 @@ impl SendQueue {
             imm: work.imm.unwrap_or(0),
             has_imm: work.imm.is_some(),
             op: work.op,
+            dummy: false,
         });
+        self.messages += 1;
         self.tail += packets as u64;
+    }
+
+    /// `count` dummies follow what was posted last.
+    #[cold]
+    pub(super) fn push_dummies(&mut self, count: u8) {
+        let Some(last) = self.items.back() else { return };
+        // Of a READ it is the responses that get lost.
+        let op = if last.op == Op::Read { Op::Read } else { Op::Write };
+        for _ in 0..count {
+            let first = self.tail;
+            let nothing = Item { id: 0, addr: 0, first, len: 0, packets: 1, rkey: 0, imm: 0, has_imm: false, op, dummy: true };
+            self.items.push_back(nothing);
+            self.tail += 1;
+            self.messages += 1;
+        }
+    }
+
+    /// The work that a sequence number which was sent and is not acknowledged belongs to.
+    #[cold]
+    pub(super) fn owner(&self, seq: u64) -> Option<&Item> {
+        let index = self.items.partition_point(|item| item.end() <= seq);
+        self.items.get(index)
+    }
+
+    /// The number behind the last one before `sent` that belongs to an unfinished work; none if those are all dummies.
+    #[cold]
+    pub(super) fn data_end(&self, sent: u64) -> Option<u64> {
+        let unfinished = self.items.range(self.done as usize..).take_while(|item| item.first < sent);
+        unfinished.filter(|item| !item.dummy).last().map(|item| item.end().min(sent))
     }
 
     /// The oldest work that is not finished.
@@ -116,17 +151,25 @@ impl SendQueue {
     /// Takes the oldest finished work.
     #[inline]
     pub(super) fn pop_done(&mut self) -> Option<u64> {
-        if self.done == 0 {
-            return None;
+        while self.done > 0 {
+            self.done -= 1;
+            self.cursor = self.cursor.saturating_sub(1);
+            let item = self.items.pop_front()?;
+            if !item.dummy {
+                return Some(item.id);
+            }
         }
-        self.done -= 1;
-        self.cursor = self.cursor.saturating_sub(1);
-        self.items.pop_front().map(|item| item.id)
+        None
     }
 
     /// Takes the oldest work of a queue in which nothing more is finished.
     pub(super) fn pop_failed(&mut self) -> Option<u64> {
-        self.cursor = self.cursor.saturating_sub(1);
-        self.items.pop_front().map(|item| item.id)
+        loop {
+            self.cursor = self.cursor.saturating_sub(1);
+            let item = self.items.pop_front()?;
+            if !item.dummy {
+                return Some(item.id);
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
 use wiremend_testkit::{Ending, Luck, Pair, Side};
 use wiremend_units::{Psn, Span};
@@ -47,8 +48,8 @@ fn configs() -> impl Strategy<Value = Config> {
     let window = prop::sample::select(vec![1, 2, 3, 7, 16, 64, Config::WINDOW_MAX]);
     let ack_every = prop::sample::select(vec![1, 2, 5, 64]);
     let reads_max = prop::sample::select(vec![1, 2, 16]);
-    (recovery, window, ack_every, reads_max, 3_u8..=7).prop_map(
-        |(recovery, window, ack_every, reads_max, retry_count)| Config {
+    (recovery, window, ack_every, reads_max, 3_u8..=7, mends()).prop_map(
+        |(recovery, window, ack_every, reads_max, retry_count, mend)| Config {
             mtu: 256,
             timeout: Some(TIMEOUT),
             retry_count,
@@ -57,9 +58,26 @@ fn configs() -> impl Strategy<Value = Config> {
             window,
             ack_every,
             reads_max,
+            mend,
             ..Config::default()
         },
     )
+}
+
+fn mends() -> impl Strategy<Value = Mend> {
+    let when = prop::sample::select(vec![When::Deferred, When::AtPost]);
+    let after = prop::sample::select(vec![0, 500, 5_000, 60_000]).prop_map(Span::from_ns);
+    let dummies = (0_u8..4, when, after).prop_map(|(count, when, after)| Dummies { count, when, after });
+    let copies = || prop_oneof![2 => Just(0_u8), 1 => 1_u8..3];
+    let mend = (dummies, copies(), copies(), any::<bool>()).prop_map(
+        |(dummies, tail_copies, packet_copies, check_epsn)| Mend {
+            dummies,
+            tail_copies,
+            packet_copies,
+            check_epsn,
+        },
+    );
+    prop_oneof![Just(Mend::default()), mend]
 }
 
 fn works() -> impl Strategy<Value = Vec<Posted>> {
