@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Dropped, FlowRow, Histogram, Outcome, Quantiles, RowDigest, Share, TimeoutCounts, VariantSummary,
+    Added, Dropped, FlowRow, Histogram, Outcome, Quantiles, RowDigest, Share, TimeoutCounts, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -35,6 +35,12 @@ pub struct Counters {
     pub retransmitted_packets: u64,
     /// Frame bytes of these.
     pub retransmitted_bytes: u64,
+    /// What protection added, part of `extra_bytes`.
+    pub added: Added,
+    /// NAKs that requesters received as they were sent.
+    pub naks: u64,
+    /// NAKs that requesters received as copies.
+    pub nak_copies: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,
     /// Frames that nodes dropped.
@@ -123,6 +129,9 @@ impl Collector {
             retransmitted_packets: counters.retransmitted_packets,
             retransmitted_bytes: counters.retransmitted_bytes,
             extra_bytes: counters.extra_bytes,
+            added: counters.added,
+            naks: counters.naks,
+            nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
             dropped_frames: counters.dropped_frames,
             goodput_bps: goodput_bps(self.finished_bytes, counters.simulated_ps),
@@ -142,6 +151,9 @@ impl std::ops::AddAssign for Counters {
         self.extra_bytes += other.extra_bytes;
         self.retransmitted_packets += other.retransmitted_packets;
         self.retransmitted_bytes += other.retransmitted_bytes;
+        self.added += other.added;
+        self.naks += other.naks;
+        self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;
         self.dropped_frames.buffer += other.dropped_frames.buffer;
         self.dropped_frames.ttl += other.dropped_frames.ttl;

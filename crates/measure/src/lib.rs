@@ -30,6 +30,7 @@
 //! The crate is pure: no clock, no I/O, nothing that differs from one machine to the next. Logarithms and the like
 //! come from `libm` rather than from the platform, so that a summary has the same bytes everywhere.
 
+mod added;
 mod collector;
 mod digest;
 mod flow;
@@ -41,6 +42,7 @@ mod summary;
 mod timeout;
 mod trace;
 
+pub use added::{Added, Frames};
 pub use collector::{Collector, Counters};
 pub use digest::RowDigest;
 pub use flow::{FlowRow, Outcome};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeTuple, Serializer};
 
-use crate::{CdfPoint, Histogram, Interval, TimeoutCounts, interval};
+use crate::{Added, CdfPoint, Histogram, Interval, TimeoutCounts, interval};
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
 /// number of threads.
@@ -56,6 +56,12 @@ pub struct VariantSummary {
     pub retransmitted_bytes: u64,
     /// Frame bytes beyond the first copy of each packet and its ACKs: retransmissions, NAKs, what protection adds.
     pub extra_bytes: u64,
+    /// What protection added, part of `extra_bytes`.
+    pub added: Added,
+    /// NAKs that requesters received as they were sent: the ones that tell of losses.
+    pub naks: u64,
+    /// NAKs that requesters received as copies.
+    pub nak_copies: u64,
     /// Frames that links corrupted.
     pub corrupted_frames: u64,
     /// Intact frames that nodes dropped.

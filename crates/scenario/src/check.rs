@@ -11,6 +11,7 @@ use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::topology::{Graph, Shape, Topology};
+use crate::transport::Operation;
 use crate::value::{Place, Placed};
 use crate::workload::{App, Flows, Workload};
 
@@ -29,6 +30,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     for impair in &scenario.impairs {
         check_impair(impair).map_err(in_table(impair.place))?;
     }
+    check_mend(scenario).map_err(in_table(scenario.mend.place))?;
     let mut names = BTreeSet::new();
     for variant in &scenario.variants {
         if !names.insert(&variant.name.value) {
@@ -41,6 +43,15 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
 
 fn misfit(why: impl Into<String>) -> Result<(), Misfit> {
     Err((Place(None), why.into()))
+}
+
+/// A READ's request repeated would make the peer start over while it still answers.
+fn check_mend(scenario: &Scenario) -> Result<(), Misfit> {
+    let copies = scenario.mend.tail_copies.get() + scenario.mend.packet_copies.get();
+    if copies > 0 && scenario.transport.operation == Operation::Read {
+        return misfit("copies of the packets of a READ; use dummies, or another operation");
+    }
+    Ok(())
 }
 
 fn check_topology(topology: &Topology) -> Result<(), Misfit> {

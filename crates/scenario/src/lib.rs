@@ -45,6 +45,7 @@ mod check;
 mod error;
 mod impair;
 mod load;
+mod mend;
 mod name;
 mod pattern;
 mod quantity;
@@ -63,6 +64,7 @@ pub use impair::{
     Script,
 };
 pub use load::{File, Override, Variant, load};
+pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use quantity::{BurstLength, Limit, Load, Pace, Probability, Within};

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
 use crate::impair::Impair;
+use crate::mend::Mend;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::topology::Topology;
 use crate::transport::Transport;
@@ -59,6 +60,7 @@ pub fn reference() -> String {
     push_top(&mut page, &schema::<Scenario>());
     push_section::<Topology>(&mut page, "[topology]");
     push_section::<Transport>(&mut page, "[transport]");
+    push_section::<Mend>(&mut page, "[mend]");
     push_section::<Workload>(&mut page, "[[workload]]");
     push_section::<Impair>(&mut page, "[[impair]]");
     push_section::<VariantTable>(&mut page, "[[variant]]");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::impair::Impair;
+use crate::mend::Mend;
 use crate::name::{Line, LinkSet};
 use crate::quantity::Within;
 use crate::topology::Topology;
@@ -29,6 +30,9 @@ pub struct Scenario {
     /// The reliable connection.
     #[serde(default)]
     pub transport: Transport,
+    /// What keeps losses from ending in timeouts.
+    #[serde(default)]
+    pub mend: Placed<Mend>,
     /// How the simulator works.
     #[serde(default)]
     pub engine: Engine,

@@ -32,6 +32,10 @@ pub struct Frame {
     pub ttl: u8,
     /// How often it was sent before; see [`rc::Transmit::copy`].
     pub copy: u8,
+    /// Which copy it is of those that a switch made; 0: the original.
+    pub replica: u8,
+    /// Why it was sent.
+    pub purpose: rc::Purpose,
 }
 
 impl Frame {
@@ -57,6 +61,8 @@ impl Frame {
             class: 0,
             ttl: 1,
             copy: 0,
+            replica: 0,
+            purpose: rc::Purpose::New,
         }
     }
 

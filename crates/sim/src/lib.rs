@@ -31,6 +31,7 @@ mod pages;
 mod part;
 mod prefetch;
 mod queue;
+mod repeat;
 mod ring;
 mod run;
 mod simulation;

@@ -4,6 +4,8 @@ use wiremend_fabric::{Graph, Plan, Routes};
 use wiremend_proto::rc;
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
+use crate::repeat::Repeats;
+
 /// Names of random streams: one per purpose, so that no purpose disturbs another.
 pub(crate) mod purpose {
     pub(crate) const TIES: u64 = 1;
@@ -59,6 +61,8 @@ pub(crate) struct Transport {
     pub(crate) class: u8,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
+    /// What ToR switches copy, if anything.
+    pub(crate) repeats: Option<Repeats>,
 }
 
 impl Network {

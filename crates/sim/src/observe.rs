@@ -175,9 +175,15 @@ fn describe(frame: &Frame) -> TracePacket {
     let packet = &frame.packet;
     let kind = match packet.aeth() {
         _ if packet.is_nak() => PacketKind::Nak,
+        _ if packet.is_dummy() => PacketKind::Dummy,
         Some(_) if packet.payload_len == 0 => PacketKind::Ack,
         _ => PacketKind::Data,
     };
-    let name = if packet.is_nak() { "NAK" } else { packet.opcode.name() };
-    TracePacket { name, psn: packet.psn, kind, retransmission: frame.copy > 0 }
+    let name = match kind {
+        PacketKind::Nak => "NAK",
+        PacketKind::Dummy => "DUMMY",
+        _ => packet.opcode.name(),
+    };
+    let retransmission = frame.copy > 0 || frame.replica > 0 || frame.purpose == rc::Purpose::Repeat;
+    TracePacket { name, psn: packet.psn, kind, retransmission }
 }

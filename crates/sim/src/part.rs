@@ -5,10 +5,11 @@ use std::sync::Arc;
 use wiremend_measure::{Metric, Outcome, SeriesRow};
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
-use crate::frame::Kind;
+use crate::frame::{Frame, Kind};
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
+use crate::repeat::Repeaters;
 use crate::simulation::LaneCounters;
 use crate::source::Happening;
 use crate::store::FrameId;
@@ -23,6 +24,7 @@ pub(crate) struct Part {
     /// All hosts of the fabric, so that a host's number is its place; those of other parts stay idle.
     pub(crate) hosts: Vec<Host>,
     pub(crate) tally: Tally,
+    pub(crate) repeaters: Option<Box<Repeaters>>,
     pub(crate) events: u64,
     /// Lanes that a time series wants, and what was sampled since the last collection.
     pub(crate) sampled: Vec<LaneId>,
@@ -124,7 +126,21 @@ impl Part {
             return;
         }
         let out = self.net.next_hop(switch, Way { src: frame.src, dst: frame.dst, entropy: frame.entropy });
+        if self.repeaters.is_some() {
+            self.forward_with_copies(now, switch, out, id);
+        } else {
+            self.wires.enqueue(now, out, id);
+        }
+    }
+
+    /// Copies follow the original at once, on the same way.
+    fn forward_with_copies(&mut self, now: Time, switch: SwitchId, out: LaneId, id: FrameId) {
+        let frame = *self.wires.frame_mut(id);
+        let copies = self.repeaters.as_mut().map_or(0, |all| all.copies(&self.net, switch, &frame));
         self.wires.enqueue(now, out, id);
+        for replica in 1..=copies {
+            self.wires.enqueue_copy(now, out, Frame { replica, ..frame });
+        }
     }
 
     #[cold]

@@ -4,9 +4,9 @@ use std::io;
 use std::sync::Arc;
 
 use wiremend_fabric::Graph;
-use wiremend_measure::{Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
+use wiremend_measure::{Added, Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LinkId, NodeId, Time};
+use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
@@ -57,6 +57,8 @@ pub struct Results {
     pub counters: Counters,
     /// By host.
     pub hosts: Vec<HostCounters>,
+    /// What each switch added.
+    pub switches: Vec<Added>,
     /// By lane.
     pub lanes: Vec<LaneCounters>,
     /// The steps of the traced flow.
@@ -122,10 +124,26 @@ impl Simulation {
         counters.events = self.parts.iter().map(|part| part.events).sum();
         counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
+        let switches: Vec<_> = graph.switches().map(|switch| self.added_by(switch)).collect();
+        for added in &switches {
+            counters.added += *added;
+            counters.extra_bytes += added.bytes();
+        }
         add_to_digest(&mut collector, &hosts, &lanes);
+        for (number, switch) in switches.iter().enumerate() {
+            for (name, value) in switch.named() {
+                collector.add_counter(name, number as u64, value);
+            }
+        }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let trace = self.parts[0].wires.watch.take_trace();
-        Results { ending, end, collector, counters, hosts, lanes, trace, in_flight }
+        Results { ending, end, collector, counters, hosts, switches, lanes, trace, in_flight }
+    }
+
+    fn added_by(&self, switch: SwitchId) -> Added {
+        let node = self.net.graph.switch_node(switch);
+        let part = &self.parts[usize::from(self.parts[0].owner_of_node[node.index()])];
+        part.repeaters.as_ref().map_or(Added::default(), |repeaters| repeaters.added(switch))
     }
 }
 
@@ -143,6 +161,9 @@ fn sum(hosts: &[HostCounters], lanes: &[LaneCounters]) -> Counters {
         timeouts += host.timeouts;
         sum.packets_sent += host.tx_frames;
         sum.extra_bytes += host.extra_bytes;
+        sum.added += host.added;
+        sum.naks += host.naks;
+        sum.nak_copies += host.nak_copies;
         sum.retransmitted_packets += host.retransmitted_packets;
         sum.retransmitted_bytes += host.retransmitted_bytes;
         sum.dropped_frames.late += host.late_frames;

@@ -199,6 +199,12 @@ impl Wires {
         }
     }
 
+    /// Hands a frame that a switch has made to one of its ports.
+    pub(crate) fn enqueue_copy(&mut self, now: Time, lane: LaneId, frame: Frame) {
+        let id = self.frames.insert(frame);
+        self.enqueue(now, lane, id);
+    }
+
     /// Settles a frame's departure: after all that were settled before it on this lane.
     #[inline]
     fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {

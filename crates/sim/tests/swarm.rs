@@ -101,7 +101,16 @@ fn check_frames(results: &Results) {
     let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
     let dropped = results.counters.dropped_frames;
     let gone = results.counters.corrupted_frames + dropped.buffer + dropped.ttl + results.in_flight;
-    assert_eq!(hosts(|host| host.tx_frames), hosts(|host| host.rx_frames) + gone, "frames are conserved");
+    let copied: u64 = results
+        .switches
+        .iter()
+        .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
+        .sum();
+    assert_eq!(
+        hosts(|host| host.tx_frames) + copied,
+        hosts(|host| host.rx_frames) + gone,
+        "frames are conserved"
+    );
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
@@ -116,10 +125,11 @@ fn draw(seed: u64) -> String {
     let mut dice = Dice(mix(seed ^ 0x5EED));
     let topology = draw_topology(&mut dice);
     let transport = draw_transport(&mut dice);
+    let mend = draw_mend(&mut dice, &transport);
     let workloads: String = (0..dice.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut dice)).collect();
     let impairs: String = (0..dice.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut dice)).collect();
     let text = format!(
-        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n\
+        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{mend}\
          [stop]\nafter = \"{}\"\n{workloads}{impairs}",
         dice.pick(&["300us", "2ms", "5ms"])
     );
@@ -164,6 +174,25 @@ fn draw_transport(dice: &mut Dice) -> String {
         dice.pick(&["line", "line", "9Gbps"]),
         dice.pick(&[0, 0xFF_FFF0, 0x7F_FFFE]),
         dice.pick(&[64, 64, 2]),
+    )
+}
+
+fn draw_mend(dice: &mut Dice, transport: &str) -> String {
+    if dice.below(2) == 0 {
+        return String::new();
+    }
+    let copies = if transport.contains("\"read\"") { 1 } else { 3 };
+    format!(
+        "[mend]\npreset = \"{}\"\ndummies = {}\ndummies_when = \"{}\"\ndummies_after = \"{}\"\nregisters = {}\n\
+         tail_copies = {}\npacket_copies = {}\ncheck_epsn = {}\n",
+        dice.pick(&["none", "all", "all-optimized"]),
+        dice.pick(&[0, 1, 2, 16]),
+        dice.pick(&["deferred", "at-post"]),
+        dice.pick(&["0s", "0s", "1us", "30us"]),
+        dice.pick(&[1, 7, 4096]),
+        dice.below(copies),
+        dice.below(copies),
+        dice.pick(&["true", "false"]),
     )
 }
 

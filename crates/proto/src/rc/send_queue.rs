@@ -91,7 +91,18 @@ impl SendQueue {
         let op = if last.op == Op::Read { Op::Read } else { Op::Write };
         for _ in 0..count {
             let first = self.tail;
-            let nothing = Item { id: 0, addr: 0, first, len: 0, packets: 1, rkey: 0, imm: 0, has_imm: false, op, dummy: true };
+            let nothing = Item {
+                id: 0,
+                addr: 0,
+                first,
+                len: 0,
+                packets: 1,
+                rkey: 0,
+                imm: 0,
+                has_imm: false,
+                op,
+                dummy: true,
+            };
             self.items.push_back(nothing);
             self.tail += 1;
             self.messages += 1;

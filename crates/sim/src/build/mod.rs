@@ -7,8 +7,9 @@ mod workload;
 use std::sync::Arc;
 
 use wiremend_fabric::Plan;
+use wiremend_proto::mend::{Dummies, Mend as Ends, When};
 use wiremend_proto::rc;
-use wiremend_scenario::{Operation, Pace, Place, Ports, QueuePairs, Recovery, Scenario};
+use wiremend_scenario::{DummiesWhen, Mend, Operation, Pace, Place, Ports, QueuePairs, Recovery, Scenario};
 use wiremend_units::{LaneId, Span, Time, stream_seed};
 
 use crate::egress::Egress;
@@ -16,6 +17,7 @@ use crate::host::{Host, Tally};
 use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
+use crate::repeat::{Repeaters, Repeats};
 use crate::run::Limits;
 use crate::simulation::Options;
 use crate::source::Sources;
@@ -136,6 +138,7 @@ fn transport(scenario: &Scenario) -> Transport {
             Recovery::GoBackN => rc::Recovery::GoBackN,
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
         },
+        mend: mend(&scenario.mend),
     };
     let op = match transport.operation {
         Operation::Write => rc::Op::Write,
@@ -155,7 +158,31 @@ fn transport(scenario: &Scenario) -> Transport {
         class: transport.class.get(),
         ttl: transport.ttl.get(),
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
+        repeats: repeats(&scenario.mend),
     }
+}
+
+fn mend(mend: &Mend) -> Ends {
+    let when = match mend.dummies_when {
+        DummiesWhen::Deferred => When::Deferred,
+        DummiesWhen::AtPost => When::AtPost,
+    };
+    Ends {
+        dummies: Dummies { count: mend.dummies(), when, after: mend.dummies_after },
+        tail_copies: mend.tail_copies.get(),
+        packet_copies: mend.packet_copies.get(),
+        check_epsn: mend.check_epsn,
+    }
+}
+
+fn repeats(mend: &Mend) -> Option<Repeats> {
+    let (nak_copies, retransmission_copies) = (mend.nak_copies(), mend.retransmission_copies());
+    let registers = mend.registers.get();
+    (nak_copies + retransmission_copies > 0).then_some(Repeats {
+        nak_copies,
+        retransmission_copies,
+        registers,
+    })
 }
 
 fn check_memory(scenario: &Scenario, options: &Options) -> Result<(), BuildError> {
@@ -212,6 +239,10 @@ fn new_part(
         wires,
         hosts: graph.hosts().map(|host| Host::new(host, graph.uplink(host))).collect(),
         tally: Tally::default(),
+        repeaters: net
+            .transport
+            .repeats
+            .map(|config| Box::new(Repeaters::new(config, graph.switch_count() as usize))),
         events: 0,
         sampled: Vec::new(),
         samples: Vec::new(),

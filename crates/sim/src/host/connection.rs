@@ -31,8 +31,6 @@ pub(super) struct Connection {
     timer_at: Time,
     /// What was posted and is not done, oldest first.
     posted: VecDeque<Posted>,
-    /// Messages posted so far.
-    messages: u32,
 }
 
 /// A message under way.
@@ -41,11 +39,20 @@ struct Posted {
     /// The flow that ends with it.
     flow: Option<FlowId>,
     bytes: u32,
-    message: u32,
+    /// Its number on the connection, dummies counted.
+    message: u64,
     start: Time,
     delivered: Option<Time>,
     /// The connection's counters when it was posted.
     before: rc::RequesterCounters,
+}
+
+impl Connection {
+    /// Nothing more will come of it, and nobody else wants it.
+    #[inline]
+    fn is_over(&self, shared: bool) -> bool {
+        self.requester.is_error() || !shared && self.requester.is_idle()
+    }
 }
 
 impl Posted {
@@ -71,12 +78,12 @@ impl Host {
             None => self.open(cx, post.dst, port),
         };
         let connection = &mut self.connections[slot as usize];
-        connection.messages += 1;
+        let message = connection.requester.messages() + 1;
         connection.posted.push_back(Posted {
             app: app as u16,
             flow: post.flow.filter(|_| post.ends_flow),
             bytes: post.bytes,
-            message: connection.messages,
+            message,
             start: cx.now,
             delivered: None,
             before: connection.requester.counters().to_owned(),
@@ -86,10 +93,15 @@ impl Host {
             cx.wires.watch.on_post(cx.now, self.id, connection.serial, flow, post.bytes);
         }
         let transport = &cx.net.transport;
-        let id = u64::from(connection.messages);
-        let work =
-            rc::Work { id, op: transport.op, len: post.bytes, addr: 0, rkey: connection.serial, imm: None };
-        connection.requester.post(&transport.config, work);
+        let work = rc::Work {
+            id: message,
+            op: transport.op,
+            len: post.bytes,
+            addr: 0,
+            rkey: connection.serial,
+            imm: None,
+        };
+        connection.requester.post(&transport.config, cx.now, work);
         self.settle(cx, slot);
     }
 
@@ -113,7 +125,6 @@ impl Host {
             open: true,
             timer_at: Time::MAX,
             posted: VecDeque::new(),
-            messages: 0,
         };
         if let Some(old) = self.connections.get_mut(slot as usize) {
             // Entries of the slot in the NIC's ring and in the timers stay where they are.
@@ -135,6 +146,11 @@ impl Host {
         let slot = frame.packet.dest_qp.get();
         match self.connections.get_mut(slot as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
+                if frame.packet.is_nak() {
+                    let copied = frame.replica > 0;
+                    self.counters.naks += u64::from(!copied);
+                    self.counters.nak_copies += u64::from(copied);
+                }
                 connection.requester.on_packet(&cx.net.transport.config, cx.now, &frame.packet);
                 self.settle(cx, slot);
             }
@@ -151,6 +167,12 @@ impl Host {
             if !self.connections[slot as usize].open {
                 return;
             }
+        }
+        // Dummies may outlast the messages that they protect.
+        let connection = &self.connections[slot as usize];
+        if connection.posted.is_empty() && connection.is_over(cx.net.transport.per_pair) {
+            self.close(cx, slot);
+            return;
         }
         self.note_timer(cx, slot);
         let connection = &mut self.connections[slot as usize];
@@ -210,7 +232,7 @@ impl Host {
     fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: rc::Completion) {
         let connection = &mut self.connections[slot as usize];
         let posted = connection.posted.pop_front().expect("a completion answers a post");
-        assert_eq!(u64::from(posted.message), completion.id, "completions come in the order of posts");
+        assert_eq!(posted.message, completion.id, "completions come in the order of posts");
         let outcome = outcome_of(completion.status);
         let mut done = posted.done(connection.requester.counters(), outcome);
         if cx.net.transport.op == rc::Op::Read && outcome == Outcome::Finished {
@@ -218,9 +240,7 @@ impl Host {
             done.delivered = Some(cx.now);
         }
         let (dst, entropy) = (connection.dst, connection.entropy);
-        let finished =
-            connection.posted.is_empty() && (!cx.net.transport.per_pair || connection.requester.is_error());
-        if finished {
+        if connection.posted.is_empty() && connection.is_over(cx.net.transport.per_pair) {
             self.close(cx, slot);
         }
         if let Some(flow) = posted.flow {
@@ -248,11 +268,10 @@ impl Host {
             return;
         }
         // The responder counts messages in 24 bits (IBA 9.7.7.1), and a requester has fewer outstanding.
-        if let Some(first) = connection.posted.front().map(|posted| posted.message)
-            && let Some(posted) =
-                connection.posted.get_mut((message.wrapping_sub(first) & 0xFF_FFFF) as usize)
-        {
-            posted.delivered = Some(at);
+        let Some(first) = connection.posted.front().map(|posted| posted.message) else { return };
+        let message = first + (u64::from(message).wrapping_sub(first) & 0xFF_FFFF);
+        if let Ok(index) = connection.posted.binary_search_by_key(&message, |posted| posted.message) {
+            connection.posted[index].delivered = Some(at);
         }
     }
 

@@ -105,7 +105,9 @@ impl Host {
         let outcome = context.responder.on_packet(&transport.config, cx.now, &frame.packet);
         context.entropy = frame.entropy;
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
-        if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome {
+        if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome
+            && !frame.packet.is_dummy()
+        {
             self.on_message(cx, slot, message);
         }
         let context = self.contexts.get_mut(slot);

@@ -11,7 +11,7 @@ mod nic;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use wiremend_measure::{FlowRow, Outcome, TimeoutCause, TimeoutCounts};
+use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
 use wiremend_proto::rc;
 use wiremend_units::{HostId, LaneId, Time};
 
@@ -55,7 +55,13 @@ pub struct HostCounters {
     pub retransmitted_packets: u64,
     /// Frame bytes of these.
     pub retransmitted_bytes: u64,
-    /// Frame bytes that exist only because something was lost: retransmissions and NAKs.
+    /// What protection added here.
+    pub added: Added,
+    /// NAKs received as they were sent.
+    pub naks: u64,
+    /// NAKs received as copies that a switch made.
+    pub nak_copies: u64,
+    /// Frame bytes that exist only because something was lost or may be: retransmissions, NAKs, what protection adds.
     pub extra_bytes: u64,
     /// Frames of connections that were closed already, or never opened here.
     pub late_frames: u64,
@@ -82,6 +88,8 @@ impl HostCounters {
             ("host.retransmitted_packets", self.retransmitted_packets),
             ("host.retransmitted_bytes", self.retransmitted_bytes),
             ("host.extra_bytes", self.extra_bytes),
+            ("host.naks", self.naks),
+            ("host.nak_copies", self.nak_copies),
             ("host.late_frames", self.late_frames),
             ("host.raw_refused", self.raw_refused),
             ("host.raw_frames", self.raw_frames),
@@ -90,7 +98,8 @@ impl HostCounters {
             ("host.delivered_messages", self.delivered_messages),
         ];
         let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.of(cause)));
-        plain.into_iter().chain(causes)
+        let dummy = [("host.dummy_timeouts", self.timeouts.dummy())];
+        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named())
     }
 }
 
@@ -205,7 +214,11 @@ impl Host {
             }
             News::Expired { qp, serial, expiry } => {
                 let cause = self.contexts.cause(from, qp, serial, &expiry);
-                self.counters.timeouts.add(cause);
+                if expiry.dummy {
+                    self.counters.timeouts.add_dummy();
+                } else {
+                    self.counters.timeouts.add(cause);
+                }
                 cx.wires.watch.on_cause(from, serial, cause);
             }
         }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wiremend_proto::cc::Controller;
-use wiremend_proto::rc;
+use wiremend_proto::rc::{self, Purpose};
 use wiremend_units::{HostId, LaneId, Psn, QpNum, Time};
 use wiremend_wire::Opcode;
 
@@ -117,16 +117,30 @@ impl Host {
             self.nic.ip_id = self.nic.ip_id.wrapping_add(1);
             self.counters.tx_frames += 1;
             let len = u64::from(frame.len);
-            if frame.copy > 0 {
-                self.counters.retransmitted_packets += 1;
-                self.counters.retransmitted_bytes += len;
-                self.counters.extra_bytes += len;
-            } else if frame.kind == Kind::Rc && frame.packet.is_nak() {
-                self.counters.extra_bytes += len;
+            match frame.purpose {
+                Purpose::New if frame.kind == Kind::Rc && frame.packet.is_nak() => {
+                    self.counters.extra_bytes += len;
+                }
+                Purpose::New => {}
+                other => self.count_extra(other, len),
             }
             cx.wires.send(cx.now, self.nic.uplink, frame);
         }
         self.arm_port(cx);
+    }
+
+    #[cold]
+    fn count_extra(&mut self, purpose: Purpose, len: u64) {
+        self.counters.extra_bytes += len;
+        match purpose {
+            Purpose::New => {}
+            Purpose::Again => {
+                self.counters.retransmitted_packets += 1;
+                self.counters.retransmitted_bytes += len;
+            }
+            Purpose::Dummy => self.counters.added.dummies.add(len),
+            Purpose::Repeat => self.counters.added.repeats.add(len),
+        }
     }
 
     /// Comes back when the port is free and there is something to send.
@@ -200,6 +214,8 @@ impl Host {
             class: transport.class,
             ttl: transport.ttl,
             copy: transmit.copy,
+            replica: 0,
+            purpose: transmit.purpose,
         };
         if connection.requester.ready(&transport.config, cx.now) {
             self.nic.ready.push_back(Sender::requester(slot));
@@ -242,6 +258,8 @@ impl Host {
             class: raw.class,
             ttl: raw.ttl,
             copy: 0,
+            replica: 0,
+            purpose: Purpose::New,
         });
         self.kick(cx);
     }
@@ -269,6 +287,8 @@ pub(super) fn answer(
         class: transport.class,
         ttl: transport.ttl,
         copy,
+        replica: 0,
+        purpose: if copy > 0 { Purpose::Again } else { Purpose::New },
     }
 }
 

@@ -125,7 +125,11 @@ fn a_refused_request_fails_with_the_reason() {
         let mut here = Qp::new(QpNum::new(2), Psn::new(9), Psn::new(0));
         let mut there = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(9));
         for id in 0..3 {
-            here.requester.post(&config, Time::ZERO, Work { id, op: Op::Write, len: 5, addr: 0, rkey: 0, imm: None });
+            here.requester.post(
+                &config,
+                Time::ZERO,
+                Work { id, op: Op::Write, len: 5, addr: 0, rkey: 0, imm: None },
+            );
         }
         let first = here.requester.poll_transmit(&config, Time::ZERO).unwrap().packet;
         let second = here.requester.poll_transmit(&config, Time::ZERO).unwrap().packet;

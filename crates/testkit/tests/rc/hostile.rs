@@ -54,7 +54,11 @@ fn random_packets_never_panic() {
             if dice.below(3) == 0 {
                 let op = dice.pick(&[Op::Send, Op::Write, Op::Read]);
                 let len = dice.pick(&[0, 1, 256, 1000, 1 << 31]);
-                qp.requester.post(&config, Time::ZERO, Work { id, op, len, addr: u64::MAX - 5, rkey: 0, imm: None });
+                qp.requester.post(
+                    &config,
+                    Time::ZERO,
+                    Work { id, op, len, addr: u64::MAX - 5, rkey: 0, imm: None },
+                );
             }
             for _ in 0..dice.below(20) {
                 let ready = qp.requester.ready(&config, now);
