@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::quantity::{Limit, Pace, Within};
-use crate::value::{Refusal, Scalar, Value, as_value};
+use crate::value::{self, Refusal, Scalar, Shown, Value, as_value};
 
 /// The reliable connection: the same for all queue pairs of the network.
 ///
@@ -32,6 +32,11 @@ pub struct Transport {
     pub retry: Within<u8, 0, 7>,
     /// How many times a receiver may be not ready; 7 means without end.
     pub rnr_retry: Within<u8, 0, 7>,
+    /// From what shows a loss until the first packet is sent again: a NIC fetches it from its host's memory. A second
+    /// NAK for the same packet changes nothing meanwhile; later, it makes the NIC send all again once more.
+    #[serde(with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub resend_delay: Span,
     /// Packets that may be unacknowledged.
     pub window: Limit<Within<u32, 1, 8_388_607>>,
     /// An acknowledgement is asked for on the last packet of a message, on the one that fills the window, and at least
@@ -60,6 +65,7 @@ impl Default for Transport {
             timeout: Within::fixed(14),
             retry: Within::fixed(7),
             rnr_retry: Within::fixed(7),
+            resend_delay: Span::ZERO,
             window: Limit::Unlimited,
             ack_every: Within::fixed(1),
             ack_coalescing: false,

@@ -161,7 +161,7 @@ fn draw_topology(dice: &mut Dice) -> String {
 fn draw_transport(dice: &mut Dice) -> String {
     format!(
         "recovery = \"{}\"\noperation = \"{}\"\nmtu = {}\ntimeout = {}\nretry = {}\nwindow = {}\nack_every = {}\n\
-         ack_coalescing = {}\nqp = \"{}\"\nrate = \"{}\"\nfirst_psn = {}\nttl = {}",
+         ack_coalescing = {}\nresend_delay = \"{}\"\nqp = \"{}\"\nrate = \"{}\"\nfirst_psn = {}\nttl = {}",
         dice.pick(&["go-back-n", "go-back-n", "go-back-0"]),
         dice.pick(&["write", "send", "read"]),
         dice.pick(&[1024, 256, 4096]),
@@ -170,6 +170,7 @@ fn draw_transport(dice: &mut Dice) -> String {
         dice.pick(&["\"unlimited\"", "1", "17", "300"]),
         dice.pick(&[1, 4, 64]),
         dice.pick(&["true", "false"]),
+        dice.pick(&["0s", "0s", "500ns"]),
         dice.pick(&["per-flow", "per-pair"]),
         dice.pick(&["line", "line", "9Gbps"]),
         dice.pick(&[0, 0xFF_FFF0, 0x7F_FFFE]),

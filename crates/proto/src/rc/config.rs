@@ -19,6 +19,8 @@ pub struct Config {
     pub rnr_retry: u8,
     /// The wait that a responder asks for when it has no receive buffer.
     pub rnr_timer: RnrTimer,
+    /// From what shows a loss until the first packet is sent again: a NIC fetches it from its host's memory.
+    pub resend_delay: Span,
     /// Sequence numbers that may be outstanding; [`Config::WINDOW_MAX`] is "unlimited".
     pub window: u32,
     /// An acknowledgement is asked for on the last packet of a message and at least every so many packets.
@@ -80,6 +82,7 @@ impl Default for Config {
             retry_count: 7,
             rnr_retry: Self::RNR_RETRY_FOR_EVER,
             rnr_timer: RnrTimer::from_code(12),
+            resend_delay: Span::ZERO,
             window: Self::WINDOW_MAX,
             ack_every: 1,
             reads_max: 16,

@@ -19,7 +19,7 @@ pub struct Requester {
     queue: SendQueue,
     tail: Tail,
     echo: Echo,
-    /// When the retransmission timer or the wait for a receiver ends; [`Time::MAX`]: neither runs.
+    /// When the retransmission timer or a wait ends; [`Time::MAX`]: neither runs.
     deadline: Time,
     counters: RequesterCounters,
     peer: QpNum,
@@ -50,8 +50,8 @@ struct Echo {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Open,
-    /// Waiting until `deadline` because the receiver has no buffer.
-    NotReady,
+    /// Waiting until `deadline`: the receiver has no buffer, or what is sent again is being fetched.
+    Waiting,
     /// In error. The oldest work ends with this status, all others are flushed.
     Failed(Status),
 }
@@ -162,7 +162,7 @@ impl Requester {
         match self.state {
             State::Open if self.echo.left > 0 => true,
             State::Open => self.fits_window(config),
-            State::NotReady => now >= self.deadline && self.fits_window(config),
+            State::Waiting => now >= self.deadline && self.fits_window(config),
             State::Failed(_) => false,
         }
     }
@@ -320,7 +320,7 @@ impl Requester {
         match packet.aeth().map(|aeth| aeth.syndrome) {
             Some(Syndrome::Ack { .. }) => {
                 if self.acknowledge(config, now, seq + 1) {
-                    self.on_implied_nak(config);
+                    self.on_implied_nak(config, now);
                 }
             }
             Some(Syndrome::Nak(code)) => self.on_nak(config, now, seq, code),
@@ -349,7 +349,7 @@ impl Requester {
         }
         self.counters.naks += 1;
         self.nak_received = true;
-        self.recover(config);
+        self.recover(config, now);
     }
 
     /// Nothing was lost, so that the recovery has no say: sending resumes at the refused packet, later.
@@ -363,16 +363,16 @@ impl Requester {
         }
         self.rnr_retries = self.rnr_retries.saturating_add(1);
         self.rewind(self.flight.una);
-        self.state = State::NotReady;
+        self.state = State::Waiting;
         self.deadline = now.saturating_add(timer.span());
     }
 
     /// What came instead shows that READ responses are missing: they are asked for again, once (IBA 9.7.5).
     #[cold]
-    fn on_implied_nak(&mut self, config: &Config) {
+    fn on_implied_nak(&mut self, config: &Config, now: Time) {
         if !self.rerequested {
             self.counters.implied_naks += 1;
-            self.recover(config);
+            self.recover(config, now);
             self.rerequested = true;
         }
     }
@@ -448,7 +448,7 @@ impl Requester {
             if self.rerequested {
                 self.counters.ignored += 1;
             }
-            self.on_implied_nak(config);
+            self.on_implied_nak(config, now);
             return None;
         }
         if next + 1 == read.end() {
@@ -469,8 +469,7 @@ impl Requester {
         (next != Time::MAX).then_some(next)
     }
 
-    /// The time may have come. `None`: nothing was due, dummies became due, or a wait for the receiver ended and sending
-    /// resumes.
+    /// The time may have come. `None`: nothing was due, dummies became due, or a wait ended and sending resumes.
     pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         if self.tail.on_time(now, self.flight.next == self.queue.tail) {
             self.queue.push_dummies(config.mend.dummies.count);
@@ -479,7 +478,7 @@ impl Requester {
             return None;
         }
         self.deadline = Time::MAX;
-        if self.state == State::NotReady {
+        if self.state == State::Waiting {
             self.state = State::Open;
             return None;
         }
@@ -506,15 +505,22 @@ impl Requester {
         } else {
             self.retries += 1;
             self.rerequested = false;
-            self.recover(config);
+            self.recover(config, now);
         }
         Some(expiry)
     }
 
-    fn recover(&mut self, config: &Config) {
-        if let Some(oldest) = self.queue.oldest() {
-            let to = config.recovery.resume(&self.flight, oldest);
-            self.rewind(to);
+    /// Sending starts again, when what is sent again has been fetched. What shows the loss once more meanwhile, as the
+    /// copy of a NAK does, changes nothing.
+    fn recover(&mut self, config: &Config, now: Time) {
+        let Some(oldest) = self.queue.oldest() else { return };
+        let to = config.recovery.resume(&self.flight, oldest);
+        let fetched = now.saturating_add(config.resend_delay);
+        let earlier = if self.state == State::Waiting { self.deadline } else { Time::MAX };
+        self.rewind(to);
+        if config.resend_delay > Span::ZERO {
+            self.state = State::Waiting;
+            self.deadline = fetched.min(earlier);
         }
     }
 

@@ -128,6 +128,7 @@ fn transport(scenario: &Scenario) -> Transport {
         retry_count: transport.retry.get(),
         rnr_retry: transport.rnr_retry.get(),
         rnr_timer: rc::Config::default().rnr_timer,
+        resend_delay: transport.resend_delay,
         window: transport
             .window
             .max()

@@ -4,6 +4,7 @@ mod acks;
 mod errors;
 mod hostile;
 mod livelock;
+mod mend;
 mod messages;
 mod reads;
 mod receives;

@@ -48,8 +48,9 @@ fn configs() -> impl Strategy<Value = Config> {
     let window = prop::sample::select(vec![1, 2, 3, 7, 16, 64, Config::WINDOW_MAX]);
     let ack_every = prop::sample::select(vec![1, 2, 5, 64]);
     let reads_max = prop::sample::select(vec![1, 2, 16]);
-    (recovery, window, ack_every, reads_max, 3_u8..=7, mends()).prop_map(
-        |(recovery, window, ack_every, reads_max, retry_count, mend)| Config {
+    let delay = prop::sample::select(vec![0, 0, 800]).prop_map(Span::from_ns);
+    (recovery, window, ack_every, reads_max, 3_u8..=7, mends(), delay).prop_map(
+        |(recovery, window, ack_every, reads_max, retry_count, mend, resend_delay)| Config {
             mtu: 256,
             timeout: Some(TIMEOUT),
             retry_count,
@@ -59,6 +60,7 @@ fn configs() -> impl Strategy<Value = Config> {
             ack_every,
             reads_max,
             mend,
+            resend_delay,
             ..Config::default()
         },
     )
