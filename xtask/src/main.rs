@@ -5,6 +5,7 @@
 //! | `test` | every check there is, and with `--install` what they need | [`mod@test`] |
 //! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`mod@bench`] |
 //! | `docs` | rewrites the documents that are made from the code | [`docs`] |
+//! | `ledger` | measures every claim in full and rewrites `docs/VALIDATION.md` | [`ledger`] |
 //! | `dist` | a static tarball and a Debian package | [`dist`] |
 //!
 //! A chore drives programs that are there anyway (cargo, git, tar, dpkg-deb) and adds only what they lack. It ends
@@ -13,6 +14,7 @@
 mod bench;
 mod dist;
 mod docs;
+mod ledger;
 mod shell;
 mod test;
 
@@ -25,6 +27,7 @@ usage: cargo xtask CHORE
   bench [--quick] [--instructions] [--repeat N] [--json FILE] [NAME...]
                          speed and memory of the scenarios bench/*, with 1 and 2 threads
   docs                   rewrite docs/scenarios.md; man pages and completions go to target/docs
+  ledger                 measure every claim in full, rewrite docs/VALIDATION.md and its figures; goes on where it was ended
   dist                   static tarball and Debian package, in target/dist";
 
 /// How a chore ended that did not end well.
@@ -68,8 +71,11 @@ fn chore(args: &[String]) -> Result<(), Trouble> {
         },
         "bench" => bench::run(&bench::Plan::from_args(args).map_err(Trouble::Usage)?),
         "docs" if args.is_empty() => Ok(docs::run()?),
+        "ledger" if args.is_empty() => Ok(ledger::run()?),
         "dist" if args.is_empty() => Ok(dist::run()?),
-        "docs" | "dist" => Err(Trouble::Usage(format!("`{name}` takes no arguments, not {args:?}"))),
+        "docs" | "ledger" | "dist" => {
+            Err(Trouble::Usage(format!("`{name}` takes no arguments, not {args:?}")))
+        }
         "-h" | "--help" | "help" => {
             println!("{USAGE}");
             Ok(())

@@ -176,12 +176,26 @@ pub(crate) struct Trace {
 ///
 /// Each claim of the ledger is run here and now, its result set beside the paper's, and judged: reproduced, differs
 /// (with the reason), or not reproduced. The exit status is 1 if a claim is not reproduced.
+/// With --out it also writes these files, each whole or not at all:
+///
+///   gallery.html           every claim to look at, in one file
+///   ledger.json            the same for programs
+///   VALIDATION.md          the same as a document; not with --set
+///   images/claims/*.svg    its figures
+///   runs/*.json            what each run came to: after Ctrl-C, the same command goes on from there
+///
+/// --set asks what if: a value is changed in the scenarios of all runs, and the verdicts say what follows.
 #[derive(Args, Debug)]
-#[command(after_help = "\
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
 Examples:
   wiremend repro V1
   wiremend repro V1 V2 --quick
-  wiremend repro --all --json")]
+  wiremend repro --all --out ledger
+  wiremend repro --all --quick --json
+  wiremend repro V1 --quick --set transport.recovery=go-back-n"
+)]
 pub(crate) struct Repro {
     /// Claims by their id; without any, they are listed
     #[arg(value_name = "ID")]
@@ -192,7 +206,16 @@ pub(crate) struct Repro {
     /// Simulate less time and fewer points: the same judgement, less precisely
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Print JSON
+    /// Change a value in the scenarios of all runs; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<Override>,
+    /// Run so many simulations side by side. Results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) threads: Option<u16>,
+    /// Write the ledger into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print ledger.json
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -2,6 +2,7 @@
 //! 128 and the number of the signal that ended it (130 after Ctrl-C).
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// A command that ran to its end.
@@ -21,6 +22,8 @@ pub(crate) enum Failure {
     Environment(String),
     /// Somebody ended it by this signal.
     Interrupted(u8),
+    /// Somebody ended it by this signal, and what was done by then is kept in this directory.
+    Suspended(u8, PathBuf),
     /// Nobody reads the output any more: a fine way to end.
     ClosedPipe,
     /// Nothing failed: all there was to do is done.
@@ -39,6 +42,13 @@ impl Failure {
             Self::Input(message) => (message, 2),
             Self::Environment(message) => (message, 3),
             Self::Interrupted(signal) => ("interrupted; no file was left behind".to_owned(), 128 + signal),
+            Self::Suspended(signal, kept) => {
+                let kept = kept.display();
+                let message = format!(
+                    "interrupted; what is done is kept in `{kept}`, the same command goes on from there"
+                );
+                (message, 128 + signal)
+            }
             Self::ClosedPipe | Self::Done => return ExitCode::SUCCESS,
         };
         crate::terminal::say(&message);

@@ -43,13 +43,6 @@ impl Input {
         Ok(Self { file, name: name.to_owned(), path })
     }
 
-    /// Understands a text of the program itself.
-    pub(crate) fn own(name: &str, text: &str, sets: &[Override]) -> Self {
-        let file = wiremend_scenario::load(name, text, sets);
-        let file = file.unwrap_or_else(|error| panic!("the program's own scenario is right: {error}"));
-        Self { file, name: name.to_owned(), path: None }
-    }
-
     /// What it is, in a line.
     pub(crate) fn title(&self) -> &str {
         self.file.scenario.title.as_str()

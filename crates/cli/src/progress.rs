@@ -10,14 +10,20 @@ use wiremend_sim::Progress as Simulated;
 
 /// What takes less time than this shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Steps of the bar for each run.
+/// Steps of the bar for each run, on average.
 const STEPS: u64 = 1000;
 
 /// The progress of several runs.
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
-    steps: Vec<AtomicU64>,
+    runs: Vec<Steps>,
+}
+
+/// A run's part of the bar.
+struct Steps {
+    done: AtomicU64,
+    all: f64,
 }
 
 /// What a run is expected to come to.
@@ -27,12 +33,24 @@ pub(crate) struct Expected {
 }
 
 impl Progress {
+    /// Of runs that take about as long as each other.
     pub(crate) fn new(runs: usize) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(runs as u64 * STEPS), ProgressDrawTarget::hidden());
+        Self::weighted(&vec![1.0; runs])
+    }
+
+    /// Of runs that take about so long, compared with each other.
+    pub(crate) fn weighted(weights: &[f64]) -> Self {
+        let whole: f64 = weights.iter().sum();
+        let steps_max = weights.len() as f64 * STEPS as f64;
+        let steps =
+            |weight: &f64| Steps { done: AtomicU64::new(0), all: (weight / whole * steps_max).round() };
+        let runs: Vec<_> = weights.iter().map(steps).collect();
+        let all: f64 = runs.iter().map(|run| run.all).sum();
+        let bar = ProgressBar::with_draw_target(Some(all as u64), ProgressDrawTarget::hidden());
         let style =
             ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed} passed, about {eta} to go");
         bar.set_style(style.expect("the template is right").progress_chars("█▓░"));
-        Self { bar, started: Instant::now(), steps: (0..runs).map(|_| AtomicU64::new(0)).collect() }
+        Self { bar, started: Instant::now(), runs }
     }
 
     /// A run has come this far.
@@ -46,14 +64,15 @@ impl Progress {
     }
 
     fn set(&self, run: usize, share: f64) {
+        let steps = &self.runs[run];
+        steps.done.store((share * steps.all) as u64, Ordering::Relaxed);
         if !stderr().is_terminal() || self.started.elapsed() < PATIENCE {
             return;
         }
         if self.bar.is_hidden() {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.steps[run].store((share * STEPS as f64) as u64, Ordering::Relaxed);
-        self.bar.set_position(self.steps.iter().map(|steps| steps.load(Ordering::Relaxed)).sum());
+        self.bar.set_position(self.runs.iter().map(|run| run.done.load(Ordering::Relaxed)).sum());
     }
 
     /// Takes the bar away.

@@ -2,10 +2,10 @@
 
 use std::ops::AddAssign;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Frames that mechanisms add, apart from what is sent again after a loss. Counted where they are made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Added {
     /// Dummies, sent for the first time: extra work requests.
     pub dummies: Frames,
@@ -22,7 +22,7 @@ pub struct Added {
 }
 
 /// Frames and their bytes, MAC header to FCS.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Frames {
     /// How many.
     pub frames: u64,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeTuple, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::{Added, CdfPoint, Histogram, Interval, TimeoutCounts, interval};
+use crate::{Added, CdfPoint, Histogram, Interval, Outcome, TimeoutCounts, interval};
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
 /// number of threads.
@@ -25,8 +26,8 @@ pub struct Summary {
     pub variants: Vec<VariantSummary>,
 }
 
-/// One variant of a scenario.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+/// One variant of a scenario. What was written can be read again, and is the same.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct VariantSummary {
     /// The variant's name.
     pub name: String,
@@ -35,6 +36,7 @@ pub struct VariantSummary {
     /// Flows that finished.
     pub finished: u64,
     /// Flows that did not, by reason ([`crate::Outcome::key`]).
+    #[serde(deserialize_with = "known_reasons")]
     pub failed: BTreeMap<&'static str, u64>,
     /// Completion times of the finished flows in nanoseconds; `null` if there are none.
     pub fct_ns: Option<Quantiles>,
@@ -73,7 +75,7 @@ pub struct VariantSummary {
     /// [`crate::RowDigest`] of flow rows and counters.
     pub digest: String,
     /// The distribution of completion times: pairs of nanoseconds and the fraction of flows that took at most that.
-    #[serde(serialize_with = "cdf_in_ns")]
+    #[serde(serialize_with = "cdf_in_ns", deserialize_with = "cdf_from_ns")]
     pub fct_cdf: Vec<CdfPoint>,
 }
 
@@ -83,7 +85,7 @@ impl Summary {
 }
 
 /// Percentiles, largest value and mean.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The median.
     pub p50: f64,
@@ -112,7 +114,7 @@ impl Quantiles {
 }
 
 /// How many of all, with what chance alone leaves open: the Wilson interval at 95 %.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Share {
     /// How many.
     pub count: u64,
@@ -133,7 +135,7 @@ impl Share {
 }
 
 /// Intact frames that nodes dropped, by reason.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Dropped {
     /// No room in a switch.
     pub buffer: u64,
@@ -164,4 +166,60 @@ fn cdf_in_ns<S: Serializer>(points: &[CdfPoint], serializer: S) -> Result<S::Ok,
         }
     }
     serializer.collect_seq(points.iter().map(|point| Pair(point.value as f64 / 1e3, point.at_most)))
+}
+
+fn cdf_from_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<CdfPoint>, D::Error> {
+    let pairs = Vec::<(f64, f64)>::deserialize(deserializer)?;
+    let point = |(ns, at_most): (f64, f64)| CdfPoint { value: (ns * 1e3).round() as u64, at_most };
+    Ok(pairs.into_iter().map(point).collect())
+}
+
+/// Reasons are names of [`Outcome`], and no others.
+fn known_reasons<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<&'static str, u64>, D::Error> {
+    let counts = BTreeMap::<String, u64>::deserialize(deserializer)?;
+    let known = |(reason, count): (String, u64)| {
+        let outcome = Outcome::ALL.into_iter().find(|outcome| outcome.key() == reason);
+        let outcome = outcome.ok_or_else(|| D::Error::custom(format!("no reason `{reason}` is known")))?;
+        Ok((outcome.key(), count))
+    };
+    counts.into_iter().map(known).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Collector, Counters, FlowRow, TimeoutCause};
+
+    #[test]
+    fn a_summary_survives_being_written_and_read() {
+        let mut collector = Collector::new();
+        for flow in 0..5000_u64 {
+            let outcome = if flow % 1000 == 0 { Outcome::RetryExceeded } else { Outcome::Finished };
+            collector.add(&FlowRow {
+                flow,
+                src: 0,
+                dst: 1,
+                bytes: 1024,
+                start_ps: 0,
+                end_ps: 1_234_567 + flow * flow * 977,
+                delivered_ps: None,
+                ideal_ps: 1_000_003,
+                outcome,
+                timeouts: u32::from(flow % 7 == 0),
+                naks: 0,
+                retransmitted_packets: 0,
+                retransmitted_bytes: 0,
+            });
+        }
+        let mut counters = Counters { simulated_ps: 123_456_789, packets_sent: 77, ..Counters::default() };
+        counters.timeouts.add(TimeoutCause::Nak);
+        counters.timeouts.add_dummy();
+        let summary = collector.summary("lossy", &counters);
+        let text = serde_json::to_string(&summary).unwrap();
+        assert_eq!(serde_json::from_str::<VariantSummary>(&text).unwrap(), summary);
+        let wrong = text.replace("retry_exceeded", "boredom");
+        assert!(serde_json::from_str::<VariantSummary>(&wrong).is_err());
+    }
 }

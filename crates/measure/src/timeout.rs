@@ -1,8 +1,10 @@
 //! Why a retransmission timer fired.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::AddAssign;
 
+use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 /// What kept the requester waiting until its timer fired: the four patterns of JCST §3.1, and the rest. The rule
@@ -107,6 +109,21 @@ impl Serialize for TimeoutCounts {
         fields.serialize_field("dummy", &self.dummy)?;
         fields.serialize_field("total", &self.total())?;
         fields.end()
+    }
+}
+
+/// The same names; the total is what follows from them.
+impl<'de> Deserialize<'de> for TimeoutCounts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let fields = BTreeMap::<String, u64>::deserialize(deserializer)?;
+        let of = |name: &str| {
+            fields.get(name).copied().ok_or_else(|| D::Error::custom(format!("timeouts without `{name}`")))
+        };
+        let mut counts = Self { dummy: of("dummy")?, ..Self::default() };
+        for cause in TimeoutCause::ALL {
+            counts.by_cause[cause as usize] = of(cause.key())?;
+        }
+        Ok(counts)
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! People get [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one HTML file with the
 //! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
-//! packet by packet, as SVG or as text.
+//! packet by packet, as SVG or as text. A [`ledger::Ledger`] sets claims beside what was measured.
 //!
 //! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
 
@@ -15,6 +15,7 @@ mod grid;
 pub mod human;
 mod json;
 mod ladder;
+pub mod ledger;
 mod markup;
 mod page;
 pub mod plot;

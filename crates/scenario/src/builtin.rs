@@ -39,6 +39,8 @@ const LIBRARY: &[Shipped] = shipped![
     "bench/ws50-k4.csv",
     "bench/ws50-k8.csv",
     "bench/ws50-k16.csv",
+    "claims/livelock.toml",
+    "claims/waste.toml",
 ];
 
 /// Names and titles of all scenarios.

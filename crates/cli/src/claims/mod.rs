@@ -1,96 +1,58 @@
-//! The ledger: what papers say, measured here and judged.
+//! What papers say: a folder for each paper, a file for each claim.
 //!
-//! A claim is an id, a source, what the paper says, how it is measured, and a function that measures and judges. Its
-//! thresholds stand in its method, so that a verdict can be disputed.
+//! A claim is a [`Claim`] in the list of its paper: texts, the runs that it needs of scenarios in the library
+//! (`scenarios/claims/`), and a function that judges them. Its thresholds stand in its method, so that a verdict can be
+//! disputed.
 
 mod livelock;
-mod waste;
-
-use std::ops::ControlFlow;
-
-use wiremend_scenario::Variant;
-use wiremend_sim::{Ending, Observer, Options, Progress, Results, Simulation};
-use wiremend_units::LaneId;
 
 use crate::failure::Failure;
-use crate::input::Input;
-use crate::{machine, signals};
+use crate::ledger::Claim;
 
-/// Something that a paper says.
-pub(crate) struct Claim {
-    /// Its name in the ledger.
-    pub(crate) id: &'static str,
-    /// What it is about.
-    pub(crate) title: &'static str,
-    /// Who says so.
-    pub(crate) source: &'static str,
-    /// What the paper says.
-    pub(crate) paper: &'static str,
-    /// What is measured, and what counts as reproduced.
-    pub(crate) method: &'static str,
-    /// Measures it.
-    pub(crate) measure: fn(Effort) -> Result<Finding, Failure>,
-}
+/// The claims of each paper.
+const PAPERS: &[&[Claim]] = &[livelock::CLAIMS];
 
 /// All claims, in order.
-pub(crate) const ALL: &[Claim] = &[livelock::CLAIM, waste::CLAIM];
-
-/// How much is simulated.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effort {
-    Quick,
-    Full,
+pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {
+    PAPERS.iter().copied().flatten()
 }
 
-/// What came out.
-pub(crate) struct Finding {
-    pub(crate) verdict: Verdict,
-    pub(crate) measured: String,
-    pub(crate) why: String,
+/// The claim of an id, in capitals or not.
+pub(crate) fn find(id: &str) -> Result<&'static Claim, Failure> {
+    all().find(|claim| claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
+        let known: Vec<_> = all().map(|claim| claim.id).collect();
+        Failure::Input(wiremend_scenario::or_nearest("claim", id, &known))
+    })
 }
 
-/// Whether a claim holds here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
-    Reproduced,
-    /// It holds in part, or with other numbers, for a reason that is known.
-    #[expect(dead_code, reason = "no claim so far differs; those who read the JSON know all three")]
-    Differs,
-    NotReproduced,
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
 
-impl Verdict {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::Differs => "differs",
-            Self::NotReproduced => "not reproduced",
+    use super::*;
+    use crate::ledger::{Effort, Schedule};
+
+    #[test]
+    fn ids_are_unique_and_claims_say_what_they_are() {
+        let ids: BTreeSet<_> = all().map(|claim| claim.id).collect();
+        assert_eq!(ids.len(), all().count());
+        for claim in all() {
+            for text in [claim.title, claim.source, claim.paper, claim.method] {
+                assert!(
+                    !text.is_empty() && !text.ends_with('.') && !text.contains("  "),
+                    "{}: {text}",
+                    claim.id
+                );
+            }
+            assert!(claim.title.chars().count() <= 60, "{}", claim.title);
         }
     }
-}
 
-/// Runs a variant of a claim's own scenario on one thread. Also gives the lanes that the hosts send on.
-fn simulate(input: &Input, variant: &Variant) -> Result<(Results, Vec<LaneId>), Failure> {
-    let mut options = Options::new(variant.scenario.seed.get());
-    options.memory_bytes_max = machine::memory_bytes_max();
-    let simulation =
-        Simulation::build(&variant.scenario, input, &options).map_err(|error| input.refused(&error))?;
-    let uplinks = simulation.graph().hosts().map(|host| simulation.graph().uplink(host)).collect();
-    let results = simulation.run(&mut Interruptible).map_err(|error| Failure::file(&error))?;
-    match (signals::caught(), results.ending) {
-        (Some(signal), _) => Err(Failure::Interrupted(signal)),
-        (None, Ending::Memory) => {
-            Err(Failure::Environment("not enough memory is free to measure this".to_owned()))
+    #[test]
+    fn every_run_of_every_claim_can_be_prepared() {
+        let claims: Vec<_> = all().collect();
+        for effort in [Effort::Quick, Effort::Full] {
+            assert!(Schedule::new(&claims, effort, &[]).is_ok());
         }
-        (None, _) => Ok((results, uplinks)),
-    }
-}
-
-/// Sees nothing but Ctrl-C.
-struct Interruptible;
-
-impl Observer for Interruptible {
-    fn on_progress(&mut self, _: &Progress) -> ControlFlow<()> {
-        if signals::caught().is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }

@@ -1,93 +1,183 @@
 //! `wiremend repro`: the ledger of claims.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 
 use serde_json::json;
+use wiremend_report::ledger::{Entry, Ledger, Verdict};
+use wiremend_report::plot::standalone;
+use wiremend_report::write_whole;
 
-use crate::args::Repro;
-use crate::claims::{self, Claim, Effort, Finding, Verdict};
+use crate::args::{Repro, VERSION};
+use crate::claims;
 use crate::failure::{Answer, Failure};
-use crate::{signals, terminal};
+use crate::ledger::{Claim, Effort, Schedule, Store};
+use crate::terminal::quoted;
+use crate::{machine, signals, terminal};
+
+/// Where the figures lie, seen from `VALIDATION.md`.
+const FIGURES: &str = "images/claims";
 
 pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
     signals::catch()?;
     let chosen = choose(asked)?;
-    let effort = if asked.quick { Effort::Quick } else { Effort::Full };
     if chosen.is_empty() {
         terminal::print(&listed(asked.json))?;
         return Ok(Answer::Yes);
     }
-    let mut findings = Vec::new();
-    for claim in &chosen {
-        let finding = (claim.measure)(effort)?;
-        if !asked.json {
-            terminal::print(&told(claim, &finding))?;
-        }
-        findings.push(finding);
+    let ledger = measure(asked, &chosen)?;
+    if let Some(directory) = &asked.out {
+        write(&ledger, directory)?;
     }
-    if asked.json {
-        let claims: Vec<_> =
-            chosen.iter().zip(&findings).map(|(claim, finding)| entry(claim, finding)).collect();
-        terminal::print(&format!("{:#}\n", json!({ "claims": claims })))?;
-    }
-    let is_yes = findings.iter().all(|finding| finding.verdict != Verdict::NotReproduced);
-    Ok(if is_yes { Answer::Yes } else { Answer::No })
+    terminal::print(&if asked.json { ledger.json() } else { told(asked, &ledger) })?;
+    Ok(if ledger.count(Verdict::NotReproduced) == 0 { Answer::Yes } else { Answer::No })
 }
 
 fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
     if asked.all {
-        return Ok(claims::ALL.iter().collect());
+        return Ok(claims::all().collect());
     }
-    let find = |id: &String| {
-        claims::ALL.iter().find(|claim| claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
-            let known: Vec<_> = claims::ALL.iter().map(|claim| claim.id).collect();
-            Failure::Input(wiremend_scenario::or_nearest("claim", id, &known))
-        })
-    };
-    asked.ids.iter().map(find).collect()
+    let mut chosen: Vec<&Claim> = Vec::new();
+    for id in &asked.ids {
+        let claim = claims::find(id)?;
+        if !chosen.iter().any(|known| known.id == claim.id) {
+            chosen.push(claim);
+        }
+    }
+    Ok(chosen)
 }
 
-fn entry(claim: &Claim, finding: &Finding) -> serde_json::Value {
-    json!({
-        "id": claim.id,
-        "verdict": finding.verdict.name(),
-        "paper": claim.paper,
-        "measured": finding.measured,
-        "why": finding.why,
+fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
+    let effort = if asked.quick { Effort::Quick } else { Effort::Full };
+    let schedule = Schedule::new(chosen, effort, &asked.set)?;
+    let store = asked.out.as_deref().map(|path| Store::open(&path.join("runs"))).transpose()?;
+    let threads = asked.threads.map_or_else(machine::cores, usize::from);
+    let results = schedule.run(threads, store.as_ref()).map_err(|failure| match (failure, &asked.out) {
+        (Failure::Interrupted(signal), Some(kept)) => Failure::Suspended(signal, kept.clone()),
+        (failure, _) => failure,
+    })?;
+    Ok(Ledger {
+        schema: Ledger::SCHEMA,
+        command: command(asked),
+        effort: effort.name().to_owned(),
+        version: VERSION.to_owned(),
+        date: machine::today(),
+        machine: machine::kind(),
+        computing_s: results.computing_s(),
+        changed: asked.set.iter().map(|set| format!("{}={}", set.path, set.value)).collect(),
+        claims: chosen.iter().map(|claim| claim.entry(&results)).collect(),
     })
+}
+
+/// The command that measures the same again.
+fn command(asked: &Repro) -> String {
+    let mut words = vec!["wiremend repro".to_owned()];
+    words.extend(asked.all.then(|| "--all".to_owned()));
+    words.extend(asked.ids.iter().map(|id| quoted(id)));
+    words.extend(asked.quick.then(|| "--quick".to_owned()));
+    let set = |set: &wiremend_scenario::Override| quoted(&format!("{}={}", set.path, set.value));
+    words.extend(asked.set.iter().map(|changed| format!("--set {}", set(changed))));
+    words.join(" ")
+}
+
+/// Figures first: the documents that show them come when they are there.
+fn write(ledger: &Ledger, directory: &Path) -> Result<(), Failure> {
+    let figures = directory.join(FIGURES);
+    let write = || {
+        fs::create_dir_all(&figures)?;
+        for figure in ledger.claims.iter().flat_map(|claim| &claim.figures) {
+            write_whole(&figures.join(format!("{}.svg", figure.name)), &standalone(&figure.svg))?;
+        }
+        write_whole(&directory.join("gallery.html"), &ledger.gallery())?;
+        // What was changed says nothing about the papers, and must not be taken for it.
+        if ledger.changed.is_empty() {
+            write_whole(&directory.join("VALIDATION.md"), &ledger.validation(FIGURES))?;
+        }
+        write_whole(&directory.join("ledger.json"), &ledger.json())
+    };
+    write().map_err(|error| Failure::file(&error))
 }
 
 fn listed(is_json: bool) -> String {
     if is_json {
-        let claims: Vec<_> = claims::ALL
-            .iter()
-            .map(|claim| json!({ "id": claim.id, "source": claim.source, "paper": claim.paper }))
+        let claims: Vec<_> = claims::all()
+            .map(|claim| json!({ "id": claim.id, "title": claim.title, "source": claim.source, "paper": claim.paper }))
             .collect();
         return format!("{:#}\n", json!({ "claims": claims }));
     }
     let mut text = String::from("Claims (wiremend repro ID…, or --all)\n");
-    for claim in claims::ALL {
-        let _ = writeln!(text, "  {}  {} ({})", claim.id, claim.title, claim.source);
+    for claim in claims::all() {
+        let _ = writeln!(text, "  {:<4}  {} ({})", claim.id, claim.title, claim.source);
     }
     text
 }
 
-fn told(claim: &Claim, finding: &Finding) -> String {
-    let width = terminal::stdout().width.min(100);
-    let paragraph = |heading: &str, text: &str| {
-        let lines = terminal::wrapped(text, width - 12);
-        let mut shown = String::new();
-        for (number, line) in lines.lines().enumerate() {
-            let left = if number == 0 { heading } else { "" };
-            let _ = writeln!(shown, "  {left:<8}  {line}");
-        }
-        shown
-    };
-    let mut text = format!("{} {}: {}\n", claim.id, claim.title, finding.verdict.name());
-    text.push_str(&paragraph("paper", &format!("{} ({})", claim.paper, claim.source)));
-    text.push_str(&paragraph("method", claim.method));
-    text.push_str(&paragraph("measured", &finding.measured));
-    text.push_str(&paragraph("why", &finding.why));
+/// Claims that were asked for by name are told at length; of all claims there is a table, and what is not as claimed.
+fn told(asked: &Repro, ledger: &Ledger) -> String {
+    let mut text = String::new();
+    if !asked.all {
+        ledger.claims.iter().for_each(|claim| text.push_str(&at_length(claim)));
+    }
+    if asked.all || ledger.claims.len() > 1 {
+        ledger.claims.iter().for_each(|claim| text.push_str(&in_short(claim)));
+        let _ = writeln!(text, "{}", ledger.tally());
+    }
+    if !ledger.changed.is_empty() {
+        let changed = ledger.changed.join(", ");
+        let _ = writeln!(text, "changed in all runs: {changed}; this says nothing about the papers");
+    }
+    text
+}
+
+fn in_short(claim: &Entry) -> String {
+    let Entry { id, verdict, title, why, .. } = claim;
+    let name = format!("{:<14}", verdict.name());
+    let mut text = format!("{id:<4} {} {}  {title}\n", verdict.sign(), coloured(&name, *verdict));
+    if *verdict != Verdict::Reproduced {
+        text.push_str(&paragraph("", why));
+    }
+    text
+}
+
+fn at_length(claim: &Entry) -> String {
+    let Entry { id, title, verdict, paper, source, method, measured, why, checks, .. } = claim;
+    let mut text = format!("{id} {title}: {}\n", coloured(verdict.name(), *verdict));
+    text.push_str(&paragraph("paper", &format!("{paper} ({source})")));
+    text.push_str(&paragraph("method", method));
+    text.push_str(&paragraph("measured", measured));
+    text.push_str(&paragraph("why", why));
+    for (number, check) in checks.iter().enumerate() {
+        let heading = if number == 0 { "checks" } else { "" };
+        let sign = match (check.holds, check.as_printed) {
+            (true, _) => '✓',
+            (false, true) => '≠',
+            (false, false) => '✗',
+        };
+        let printed = if check.as_printed { " (as printed)" } else { "" };
+        let line = format!("{sign} {}{printed}: {}; wanted {}", check.what, check.measured, check.wanted);
+        text.push_str(&paragraph(heading, &line));
+    }
     text.push('\n');
     text
+}
+
+fn paragraph(heading: &str, text: &str) -> String {
+    let width = terminal::stdout().width.min(110);
+    let lines = terminal::wrapped(text, width - 12);
+    let mut shown = String::new();
+    for (number, line) in lines.lines().enumerate() {
+        let left = if number == 0 { heading } else { "" };
+        let _ = writeln!(shown, "  {left:<8}  {line}");
+    }
+    shown
+}
+
+fn coloured(text: &str, verdict: Verdict) -> String {
+    let code = match verdict {
+        Verdict::Reproduced => 32,
+        Verdict::Differs => 33,
+        Verdict::NotReproduced => 31,
+    };
+    if terminal::stdout().colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }

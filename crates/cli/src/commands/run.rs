@@ -16,6 +16,7 @@ use crate::failure::{Answer, Failure};
 use crate::input::Input;
 use crate::order::Ordered;
 use crate::output::{Label, Output, Wanted};
+use crate::terminal::quoted;
 use crate::{machine, reading, signals, terminal};
 
 pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
@@ -242,26 +243,9 @@ fn command(asked: &Run, seed: u64) -> String {
     words.join(" ")
 }
 
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("impair.0.rate=1e-3"), "impair.0.rate=1e-3");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
 
     #[test]
     fn captures_of_several_runs_have_a_file_each() {

@@ -1,6 +1,12 @@
 //! The ledger of claims.
 
-use crate::program::wiremend;
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{command, ended, files, wiremend};
 
 #[test]
 fn livelock_and_waste_are_reproduced() {
@@ -8,14 +14,15 @@ fn livelock_and_waste_are_reproduced() {
     let claims = ledger["claims"].as_array().unwrap();
     assert_eq!(claims.len(), 2);
     for (claim, id) in claims.iter().zip(["V1", "V2"]) {
-        let mut fields: Vec<_> = claim.as_object().unwrap().keys().map(String::as_str).collect();
-        fields.sort_unstable();
-        assert_eq!(fields, ["id", "measured", "paper", "verdict", "why"]);
+        for field in ["id", "verdict", "paper", "measured", "why", "source", "method"] {
+            assert!(claim[field].as_str().is_some_and(|text| !text.is_empty()), "{field} of {claim}");
+        }
         assert_eq!(
             (claim["id"].as_str(), claim["verdict"].as_str()),
             (Some(id), Some("reproduced")),
             "{claim}"
         );
+        assert!(claim["checks"].as_array().unwrap().iter().all(|check| check["holds"] == true), "{claim}");
     }
     let measured = claims[0]["measured"].as_str().unwrap();
     for operation in ["SEND", "WRITE", "READ"] {
@@ -28,7 +35,127 @@ fn claims_are_listed_and_told() {
     let text = wiremend::<&str>(&["repro"]).ok();
     assert!(text.contains("V1") && text.contains("Guo et al."), "{text}");
     let text = wiremend(&["repro", "V2", "--quick"]).ok();
-    for part in ["V2 what one drop costs go-back-N: reproduced", "paper", "method", "measured", "why"] {
+    for part in
+        ["V2 what one drop costs go-back-N: reproduced", "paper", "method", "measured", "why", "checks"]
+    {
         assert!(text.contains(part), "{text}");
     }
+}
+
+#[test]
+fn a_mechanism_that_is_changed_turns_its_claims_red() {
+    for (claim, set) in [
+        // Without go-back-0 there is no livelock.
+        ("V1", "transport.recovery=go-back-n"),
+        // Without drops there is none either.
+        ("V1", "impair=[]"),
+        // Go-back-0 wastes all that came before the drop.
+        ("V2", "transport.recovery=go-back-0"),
+        // Without a drop there is nothing to waste.
+        ("V2", "impair=[]"),
+    ] {
+        let ended = wiremend(&["repro", claim, "--quick", "--json", "--set", set]);
+        assert_eq!(ended.code, Some(1), "{claim} {set}: {}", ended.stderr);
+        let ledger: Value = serde_json::from_str(&ended.stdout).unwrap();
+        assert_eq!(ledger["claims"][0]["verdict"], "not reproduced", "{claim} {set}");
+        assert_eq!(ledger["changed"][0], *set);
+    }
+    let ended = wiremend(&["repro", "V1", "--quick", "--set", "transport.recovery=go-back-n"]);
+    assert!(ended.stdout.contains("✗ goodput, go-back-0 SEND: "), "{}", ended.stdout);
+    assert!(ended.stdout.contains("changed in all runs: transport.recovery=go-back-n"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_cannot_be_changed_or_is_no_claim_is_refused() {
+    let line = wiremend(&["repro", "V11"]).refused(2);
+    assert!(line.contains("unknown claim `V11`; did you mean `V1`?"), "{line}");
+    let line = wiremend(&["repro", "V1", "--set", "transport.recovry=go-back-n"]).refused(2);
+    assert!(line.contains("did you mean `recovery`?"), "{line}");
+    wiremend(&["repro", "V1", "--all"]).refused(2);
+    wiremend(&["repro", "V1", "--quick", "--set", "variant=[]"]).refused(2);
+    wiremend(&["repro", "V1", "--out", "/dev/null/ledger"]).refused(3);
+}
+
+#[test]
+fn a_ledger_leaves_a_gallery_a_document_and_figures() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("ledger");
+    let text = wiremend(&["repro", "--all", "--quick", "--out", out.to_str().unwrap()]).ok();
+    assert!(text.contains("V1   ✓ reproduced") && text.contains("0 not reproduced"), "{text}");
+    assert_eq!(files(&out), ["VALIDATION.md", "gallery.html", "images", "ledger.json", "runs"]);
+    let ledger: Value = serde_json::from_str(&fs::read_to_string(out.join("ledger.json")).unwrap()).unwrap();
+    let page = fs::read_to_string(out.join("VALIDATION.md")).unwrap();
+    let gallery = fs::read_to_string(out.join("gallery.html")).unwrap();
+    assert_eq!(ledger["command"], "wiremend repro --all --quick");
+    for claim in ledger["claims"].as_array().unwrap() {
+        let (id, verdict) = (claim["id"].as_str().unwrap(), claim["verdict"].as_str().unwrap());
+        assert!(page.contains(&format!("| [{id}](#{}) | {verdict} | ", id.to_lowercase())), "{id} in {page}");
+        assert!(gallery.contains(&format!("<section id=\"{id}\">")), "{id}");
+        for figure in claim["figures"].as_array().unwrap() {
+            let name = format!("images/claims/{}.svg", figure["name"].as_str().unwrap());
+            assert!(page.contains(&name) && out.join(&name).is_file(), "{name}");
+        }
+    }
+}
+
+#[test]
+fn results_with_changes_are_marked_and_not_written_to_the_document() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    wiremend(&["repro", "V2", "--quick", "--set", "transport.first_psn=0", "--out", out]).ok();
+    assert_eq!(files(directory.path()), ["gallery.html", "images", "ledger.json", "runs"]);
+    let gallery = fs::read_to_string(directory.path().join("gallery.html")).unwrap();
+    assert!(gallery.contains("transport.first_psn=0"), "{gallery}");
+}
+
+#[test]
+fn threads_do_not_matter_and_what_is_kept_is_not_computed_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let claims = |arguments: &[&str]| {
+        let mut ledger = wiremend(&[&["repro", "V1", "V2", "--quick", "--json"], arguments].concat()).json();
+        let computing = ledger["computing_s"].as_f64().unwrap();
+        for claim in ledger["claims"].as_array_mut().unwrap() {
+            claim["computing_s"].take();
+        }
+        (ledger["claims"].take(), computing)
+    };
+    let (first, computing) = claims(&["--threads", "2", "--out", out]);
+    assert_eq!(first, claims(&["--threads", "1"]).0);
+    let kept = files(&directory.path().join("runs"));
+    assert_eq!(kept.len(), 15, "six runs of V1 and nine of V2");
+    // The time that is told is the time of the runs that were kept, to the last digit.
+    assert_eq!(claims(&["--out", out]), (first.clone(), computing));
+    // As after an interruption: some are there, some are not, one is damaged.
+    for name in kept.iter().step_by(2) {
+        fs::remove_file(directory.path().join("runs").join(name)).unwrap();
+    }
+    fs::write(directory.path().join("runs").join(&kept[1]), "{\"program\":").unwrap();
+    assert_eq!(claims(&["--out", out]).0, first);
+    assert_eq!(files(&directory.path().join("runs")), kept);
+}
+
+#[cfg(unix)]
+#[test]
+fn after_ctrl_c_the_same_command_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().to_str().unwrap();
+    // Long enough that it cannot end by itself.
+    let arguments = ["repro", "V1", "--threads", "1", "--set", "stop.after=100s", "--out", out];
+    let mut program = command();
+    let child = program.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let runs = directory.path().join("runs");
+    let started = Instant::now();
+    while !runs.is_dir() {
+        assert!(started.elapsed() < Duration::from_secs(30), "it never started");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(kill.success());
+    let ended = ended(child.wait_with_output().unwrap());
+    assert_eq!(ended.code, Some(130), "{}", ended.stderr);
+    assert!(ended.stderr.contains("what is done is kept in"), "{}", ended.stderr);
+    assert_eq!(files(directory.path()), ["runs"]);
+    assert!(files(&runs).iter().all(|name| !name.contains("partial")), "{:?}", files(&runs));
 }

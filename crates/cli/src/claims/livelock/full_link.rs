@@ -1,0 +1,90 @@
+//! V1: with go-back-0, one dropped packet in 256 is enough for a full link and no goodput at all.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Bar, Bars};
+
+use super::SOURCE;
+use crate::ledger::number::{fraction, rate_bps};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "V1",
+    title: "livelock of go-back-0",
+    source: SOURCE,
+    paper: "Messages of 4 MB are sent as fast as possible by SEND, WRITE or READ, and the switch drops every packet \
+            whose IP identification ends in 0xff. With go-back-0 the link is fully utilised and goodput is zero; with \
+            go-back-N the livelock is gone",
+    method: "Two hosts and a switch at 40 Gb/s, payload of 1024 bytes, drops in both directions, 64 messages posted \
+             on one connection. Utilisation is that of the link which the data leave their host by. Reproduced if, for each \
+             operation, go-back-0 completes no message at a utilisation of at least 90 %, and go-back-N has a goodput \
+             of at least 30 % of the link",
+    runs,
+    judge,
+};
+
+const OPERATIONS: [&str; 3] = ["SEND", "WRITE", "READ"];
+const UTILISATION_MIN: f64 = 0.9;
+const GOODPUT_MIN: f64 = 0.3;
+
+fn run(effort: Effort, recovery: &str, operation: &str) -> Run {
+    let run = Run::of("claims/livelock").variant(format!("{recovery} {operation}"));
+    effort.choose(run.clone().set("stop.after", "30ms").seconds(0.3), run.seconds(2.0))
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let both = ["go-back-0", "go-back-N"];
+    both.iter().flat_map(|recovery| OPERATIONS.map(|operation| run(effort, recovery, operation))).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut shown = Vec::new();
+    for operation in OPERATIONS {
+        let of = |recovery: &str| results.of(&run(results.effort(), recovery, operation));
+        let (zero, n) = (of("go-back-0"), of("go-back-N"));
+        let link_bps = n.lane("h0>tor").rate_bps as f64;
+        judgement.must(
+            format!("goodput, go-back-0 {operation}"),
+            rate_bps(zero.summary.goodput_bps as f64).at_most(0.0),
+        );
+        judgement
+            .must(format!("link, go-back-0 {operation}"), fraction(busy(zero)).at_least(UTILISATION_MIN));
+        judgement.must(
+            format!("goodput, go-back-N {operation}"),
+            rate_bps(n.summary.goodput_bps as f64).at_least(GOODPUT_MIN * link_bps),
+        );
+        for outcome in [zero, n] {
+            let goodput = human::rate_bps(outcome.summary.goodput_bps as f64);
+            let busy = human::percent(busy(outcome));
+            shown.push(format!("{}: goodput {goodput}, link {busy} % used", outcome.summary.name));
+        }
+    }
+    judgement.bars("v1", &figure(results));
+    judgement.finding(
+        shown.join("; "),
+        "A message of 4 MB has 3907 packets, so that some packet of it is always dropped: starting again from its first \
+         packet never ends, starting again from the lost one does",
+    )
+}
+
+/// Data leave by the busier of the two links; the other carries acknowledgements or requests.
+fn busy(outcome: &Outcome) -> f64 {
+    outcome.utilisation("h0>tor").max(outcome.utilisation("h1>tor"))
+}
+
+fn figure(results: &Results<'_>) -> Bars {
+    let bar = |run: &Run| {
+        let outcome = results.of(run);
+        let link_bps = outcome.lane("h0>tor").rate_bps as f64;
+        let useful = outcome.summary.goodput_bps / 1_000_000;
+        let carried = (busy(outcome) * link_bps / 1e6).round() as u64;
+        Bar { name: outcome.summary.name.clone(), counts: vec![useful, carried.saturating_sub(useful)] }
+    };
+    Bars {
+        title: "What the link carries, in Mb/s".to_owned(),
+        description: "For each recovery and operation: bytes of messages that complete, and all else."
+            .to_owned(),
+        parts: vec!["messages that complete".to_owned(), "sent in vain, and headers".to_owned()],
+        bars: runs(results.effort()).iter().map(bar).collect(),
+    }
+}

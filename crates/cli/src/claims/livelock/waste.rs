@@ -1,0 +1,150 @@
+//! V2: for each drop, go-back-N sends again what a link carries in a round trip.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
+
+use super::SOURCE;
+use crate::ledger::number::{bytes, count};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "V2",
+    title: "what one drop costs go-back-N",
+    source: SOURCE,
+    paper: "Go-back-N is not ideal: for each packet drop it wastes up to RTT × C bytes, C being the capacity of the link",
+    method: "Two hosts and a switch, one packet of a long WRITE dropped on the last link, for several delays and rates. \
+             RTT is the completion time of a single packet on the same path; waste is what was sent again beyond the \
+             dropped packet, in bytes on the wire. Reproduced if the waste of a drop in the middle of the message is, \
+             at each point, at least 90 % of RTT × C and at most one packet more than it, and if a drop of the last \
+             packet but one wastes no more than one packet",
+    runs,
+    judge,
+};
+
+const LEAST: f64 = 0.9;
+const MTU: u64 = 1024;
+/// The packet that is dropped, and how many follow it in the middle and at the end of a message.
+const DROPPED: u64 = 2000;
+const LONG: u64 = 20_000;
+const AT_THE_END: u64 = 1;
+
+/// A path.
+#[derive(Clone, Copy)]
+struct Point {
+    gbps: u64,
+    delay: &'static str,
+}
+
+const QUICK: &[Point] = &[point(10, "1us"), point(40, "2us"), point(100, "10us")];
+const FULL: &[Point] = &[
+    point(10, "1us"),
+    point(10, "20us"),
+    point(40, "500ns"),
+    point(40, "2us"),
+    point(40, "20us"),
+    point(100, "1us"),
+    point(100, "10us"),
+    point(100, "20us"),
+    point(400, "1us"),
+    point(400, "20us"),
+];
+
+const fn point(gbps: u64, delay: &'static str) -> Point {
+    Point { gbps, delay }
+}
+
+impl Point {
+    /// A message of so many packets on this path.
+    fn run(self, packets: u64) -> Run {
+        Run::of("claims/waste")
+            .set("topology.rate", format!("{}Gbps", self.gbps))
+            .set("topology.delay", self.delay)
+            .set("workload.0.bytes", format!("{}B", packets * MTU))
+            .seconds(packets as f64 * 1e-6)
+    }
+
+    fn alone(self) -> Run {
+        self.run(1)
+    }
+
+    /// A message whose packet is dropped, if `after` packets follow it.
+    fn dropping(self, after: u64) -> Run {
+        self.run(DROPPED + 1 + after)
+    }
+
+    /// What the link carries in a round trip; `None` if a packet does not even arrive alone.
+    fn rtt_bytes(self, results: &Results<'_>) -> Option<f64> {
+        let rtt_ns = results.of(&self.alone()).summary.fct_ns?.max;
+        Some(rtt_ns * 1e-9 * self.gbps as f64 * 1e9 / 8.0)
+    }
+
+    /// What is sent again beyond the dropped packet.
+    fn waste_bytes(self, results: &Results<'_>, after: u64) -> f64 {
+        let summary = &results.of(&self.dropping(after)).summary;
+        let again =
+            summary.retransmitted_bytes + summary.retransmitted_packets * u64::from(WIRE_OVERHEAD_BYTES);
+        again as f64 - packet_bytes()
+    }
+}
+
+fn points(effort: Effort) -> &'static [Point] {
+    effort.choose(QUICK, FULL)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let runs = |point: &Point| [point.alone(), point.dropping(LONG), point.dropping(AT_THE_END)];
+    points(effort).iter().flat_map(runs).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut measured = Vec::new();
+    for &point in points(results.effort()) {
+        let path = format!("{} Gb/s and {} a link", point.gbps, point.delay);
+        let dropped = [LONG, AT_THE_END].map(|after| &results.of(&point.dropping(after)).summary);
+        let once = dropped.iter().filter(|run| run.finished == 1 && run.corrupted_frames == 1).count();
+        judgement.must(format!("messages with one drop, {path}"), count(once as u64).is(2));
+        let Some(rtt_bytes) = point.rtt_bytes(results) else { continue };
+        let waste = point.waste_bytes(results, LONG);
+        judgement.must(
+            format!("waste in the middle, {path}"),
+            bytes(waste).between(LEAST * rtt_bytes, rtt_bytes + packet_bytes()),
+        );
+        let at_the_end = point.waste_bytes(results, AT_THE_END);
+        judgement.must(format!("waste at the end, {path}"), bytes(at_the_end).at_most(packet_bytes()));
+        measured.push((path, rtt_bytes, waste));
+    }
+    judgement.plot("v2", &figure(&measured));
+    let shown: Vec<_> = measured
+        .iter()
+        .map(|(path, rtt, waste)| format!("{path}: {} of {}", human::bytes(*waste), human::bytes(*rtt)))
+        .collect();
+    judgement.finding(
+        format!("wasted of RTT × C: {}", shown.join("; ")),
+        "The sender goes on for a round trip before the NAK reaches it, and the receiver keeps nothing of that",
+    )
+}
+
+fn figure(measured: &[(String, f64, f64)]) -> Plot {
+    let mut points: Vec<_> = measured.iter().map(|(_, rtt, waste)| (*rtt, *waste)).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let claimed = points.iter().map(|(rtt, _)| (*rtt, *rtt)).collect();
+    Plot {
+        title: "What one drop wastes".to_owned(),
+        description: "Bytes sent again after one drop, against what the link carries in a round trip."
+            .to_owned(),
+        x: Axis::new("RTT × C", Scale::Log, Unit::Bytes),
+        y: Axis::new("wasted", Scale::Log, Unit::Bytes),
+        curves: vec![
+            Curve { name: "RTT × C".to_owned(), points: claimed, line: Line::Straight },
+            Curve { name: "measured".to_owned(), points, line: Line::Marked },
+        ],
+    }
+}
+
+/// A packet from the middle of a message, on the wire.
+fn packet_bytes() -> f64 {
+    let frame = frame_len(Opcode::WriteMiddle, MTU as u32, Encapsulation::IPV4);
+    f64::from(frame + WIRE_OVERHEAD_BYTES)
+}

@@ -1,0 +1,70 @@
+//! Something that a paper says.
+
+use wiremend_report::ledger::Entry;
+
+use super::{Finding, Results, Run};
+
+/// Something that a paper says, and how it is measured.
+pub(crate) struct Claim {
+    /// Its name in the ledger.
+    pub(crate) id: &'static str,
+    /// What it is about, in a few words.
+    pub(crate) title: &'static str,
+    /// Who says so, and where.
+    pub(crate) source: &'static str,
+    /// What the paper says, with its numbers.
+    pub(crate) paper: &'static str,
+    /// What is measured, and what counts as reproduced.
+    pub(crate) method: &'static str,
+    /// The runs that it needs; none if it only computes.
+    pub(crate) runs: fn(Effort) -> Vec<Run>,
+    /// What follows from them.
+    pub(crate) judge: fn(&Results<'_>) -> Finding,
+}
+
+/// How much is simulated.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effort {
+    Quick,
+    Full,
+}
+
+impl Effort {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Quick => "quick",
+            Self::Full => "full",
+        }
+    }
+
+    /// One of two values: for those that only this decides on.
+    pub(crate) fn choose<T>(self, quick: T, full: T) -> T {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+impl Claim {
+    /// Its page of the ledger.
+    pub(crate) fn entry(&self, results: &Results<'_>) -> Entry {
+        let Finding { verdict, measured, why, checks, table, figures } = (self.judge)(results);
+        let runs = (self.runs)(results.effort());
+        Entry {
+            id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            source: self.source.to_owned(),
+            verdict,
+            paper: self.paper.to_owned(),
+            measured,
+            why,
+            method: self.method.to_owned(),
+            checks,
+            table,
+            figures,
+            computing_s: runs.iter().map(|run| results.of(run).took_s).sum(),
+            runs: runs.iter().map(|run| run.command(results.sets())).collect(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! What is kept of a run: enough to judge and to draw, and no more for more flows.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use wiremend_fabric::Graph;
+use wiremend_measure::VariantSummary;
+use wiremend_sim::Results;
+use wiremend_wire::WIRE_OVERHEAD_BYTES;
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// Flows, times, causes, packets, the digest.
+    pub(crate) summary: VariantSummary,
+    /// What each direction of each link carried, by its name: `h0>tor`.
+    lanes: BTreeMap<String, Lane>,
+    /// How long it took to compute.
+    pub(crate) took_s: f64,
+}
+
+/// What one direction of a link carried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Lane {
+    pub(crate) rate_bps: u64,
+    /// Frames that have crossed, corrupted ones included.
+    pub(crate) tx_frames: u64,
+    /// Bytes of these, MAC header to FCS.
+    pub(crate) tx_bytes: u64,
+    pub(crate) corrupted: u64,
+    pub(crate) dropped: u64,
+}
+
+impl Outcome {
+    pub(crate) fn new(name: &str, graph: &Graph, results: &Results, took_s: f64) -> Self {
+        let lane = |lane: wiremend_units::LaneId| {
+            let counted = &results.lanes[lane.index()];
+            let carried = Lane {
+                rate_bps: graph.link(lane.link()).rate.bits_per_s(),
+                tx_frames: counted.tx_frames,
+                tx_bytes: counted.tx_bytes,
+                corrupted: counted.corrupted,
+                dropped: counted.dropped,
+            };
+            (graph.lane_name(lane), carried)
+        };
+        Self { summary: results.summary(name), lanes: graph.lanes().map(lane).collect(), took_s }
+    }
+
+    /// What a direction of a link carried. Nothing, if there is no such link in the scenario any more.
+    pub(crate) fn lane(&self, name: &str) -> Lane {
+        let nothing = Lane { rate_bps: 0, tx_frames: 0, tx_bytes: 0, corrupted: 0, dropped: 0 };
+        self.lanes.get(name).copied().unwrap_or(nothing)
+    }
+
+    /// The part of the time that a direction of a link was busy.
+    pub(crate) fn utilisation(&self, lane: &str) -> f64 {
+        let lane = self.lane(lane);
+        let wire_bytes = lane.tx_bytes + lane.tx_frames * u64::from(WIRE_OVERHEAD_BYTES);
+        let bits_max = lane.rate_bps as f64 * self.summary.simulated_ns as f64 * 1e-9;
+        if bits_max > 0.0 { wire_bytes as f64 * 8.0 / bits_max } else { 0.0 }
+    }
+}
