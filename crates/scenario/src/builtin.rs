@@ -40,6 +40,7 @@ const LIBRARY: &[Shipped] = shipped![
     "bench/ws50-k8.csv",
     "bench/ws50-k16.csv",
     "claims/livelock.toml",
+    "claims/ping-pong.toml",
     "claims/waste.toml",
 ];
 

@@ -5,12 +5,13 @@
 //! disputed.
 
 mod livelock;
+mod mending;
 
 use crate::failure::Failure;
 use crate::ledger::Claim;
 
 /// The claims of each paper.
-const PAPERS: &[&[Claim]] = &[livelock::CLAIMS];
+const PAPERS: &[&[Claim]] = &[mending::CLAIMS, livelock::CLAIMS];
 
 /// All claims, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {
