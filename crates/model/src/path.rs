@@ -42,7 +42,8 @@ impl Path {
         Self { links, access_links: 0, omega }
     }
 
-    /// Every combination of corrupting links that can be, with its probability; they sum to 1.
+    /// Every combination of corrupting links that can be, with its probability; they sum to 1. One that is less likely
+    /// than 10⁻²⁰ is left out.
     pub fn cases(&self) -> Vec<(Ways, f64)> {
         let one_way = self.ways();
         let pair = |&(forward, p): &(Way, f64)| {
@@ -56,7 +57,7 @@ impl Path {
         let mut ways = Vec::new();
         for (before, p) in binomial(self.access_links, self.omega).into_iter().enumerate() {
             for (behind, q) in binomial(self.links, self.omega).into_iter().enumerate() {
-                if p * q > 0.0 {
+                if p * q > 1e-20 {
                     ways.push((Way { before: before as u32, behind: behind as u32 }, p * q));
                 }
             }

@@ -4,7 +4,7 @@ use crate::flow::FlowSize;
 use crate::frame::{GAP_BYTES, Sizes};
 use crate::path::Path;
 use crate::setting::{Next, Setting};
-use crate::timeout::{Expected, on_ways};
+use crate::timeout::{Expected, expected_and};
 
 /// The times of a connection, in seconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -100,16 +100,21 @@ pub fn penalty(met: &Expected, times: &Times) -> Penalty {
 
 /// The chance that a flow takes longer than `limit` seconds. Queues are left out: the network is the flow's own.
 pub fn exceeds(setting: &Setting, path: &Path, flows: &[FlowSize], times: &Times, limit: f64) -> f64 {
-    let mut chance = 0.0;
-    for (ways, of_case) in path.cases() {
-        for flow in flows {
-            let slack = limit - times.alone(&setting.sizes, flow);
-            let weight = of_case * flow.probability;
-            chance +=
-                weight * if slack < 0.0 { 1.0 } else { late(&on_ways(setting, ways, flow), times, slack) };
-        }
-    }
-    chance
+    expected_and_late(setting, path, flows, times, limit).1
+}
+
+/// What flows meet, and the chance that one takes longer than `limit` seconds.
+pub fn expected_and_late(
+    setting: &Setting,
+    path: &Path,
+    flows: &[FlowSize],
+    times: &Times,
+    limit: f64,
+) -> (Expected, f64) {
+    expected_and(setting, path, flows, |flow, met| {
+        let slack = limit - times.alone(&setting.sizes, flow);
+        if slack < 0.0 { 1.0 } else { late(met, times, slack) }
+    })
 }
 
 /// The chance that losses take more than `slack`.

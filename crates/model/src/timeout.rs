@@ -120,14 +120,26 @@ impl Expected {
 
 /// The mean over all flows and all combinations of corrupting links.
 pub fn expected(setting: &Setting, path: &Path, flows: &[FlowSize]) -> Expected {
-    let mut mean = Expected::default();
+    expected_and(setting, path, flows, |_, _| 0.0).0
+}
+
+/// The same, and the mean over all flows of what `more` makes of what each of them meets.
+pub(crate) fn expected_and(
+    setting: &Setting,
+    path: &Path,
+    flows: &[FlowSize],
+    more: impl Fn(&FlowSize, &Expected) -> f64,
+) -> (Expected, f64) {
+    let (mut mean, mut sum) = (Expected::default(), 0.0);
     for (ways, probability) in path.cases() {
         let reckoning = Reckoning::new(setting, ways);
         for flow in flows {
-            mean.add(&reckoning.flow(flow), probability * flow.probability);
+            let (met, weight) = (reckoning.flow(flow), probability * flow.probability);
+            mean.add(&met, weight);
+            sum += weight * more(flow, &met);
         }
     }
-    mean
+    (mean, sum)
 }
 
 /// A flow on a way whose corrupting links are known.
@@ -206,6 +218,19 @@ struct Reckoning<'a> {
     nak: NakFate,
     /// No dummy arrives.
     dummies_lost: f64,
+    body: Body,
+}
+
+/// Shares of data packets with enough behind them, while the port is idle when the NAK comes, and while it is not.
+#[derive(Clone, Copy)]
+struct Body {
+    idle: Share,
+    busy: Share,
+    /// The first packet of a message is longer.
+    first_idle: Share,
+    first_busy: Share,
+    /// A dummy.
+    dummy: Share,
 }
 
 /// A packet that is missing.
@@ -220,10 +245,12 @@ struct Head {
 }
 
 /// What a missing packet adds: timeouts by cause (tail ACK has none), and what else [`Expected`] counts.
+#[derive(Clone, Copy)]
 struct Share {
     timeouts: [f64; 4],
-    /// First occurrences: the chance of each cause.
-    chances: [f64; 4],
+    /// The chance that each cause does not occur, and that none does.
+    ln_none_of: [f64; 4],
+    ln_none: f64,
     naks: f64,
     repeats: f64,
     second_repeats: f64,
@@ -234,14 +261,27 @@ impl<'a> Reckoning<'a> {
         let Setting { sizes, corruption, mend, nic, .. } = *setting;
         let dummy = Leg::new(corruption, f64::from(sizes.dummy), ways.forward);
         let answer = Leg::new(corruption, f64::from(sizes.answer), ways.backward);
+        let middle = Leg::new(corruption, f64::from(sizes.middle()), ways.forward);
+        let first = Leg::new(corruption, f64::from(sizes.full()), ways.forward);
+        let nak = NakFate::new(answer, mend.nak_copies, nic, &sizes);
+        let copies = mend.retransmission_copies;
+        let seen =
+            |leg: Leg, idle| Share::new(&Head { leg, loss: leg.loss(), unseen: 0.0, idle }, &nak, copies);
         Self {
             setting,
             forward: ways.forward,
             dummy,
-            middle: Leg::new(corruption, f64::from(sizes.middle()), ways.forward),
+            middle,
             answer_loss: answer.loss(),
-            nak: NakFate::new(answer, mend.nak_copies, nic, &sizes),
             dummies_lost: dummy.loss().powi(mend.dummies as i32),
+            body: Body {
+                idle: seen(middle, true),
+                busy: seen(middle, false),
+                first_idle: seen(first, true),
+                first_busy: seen(first, false),
+                dummy: seen(dummy, true),
+            },
+            nak,
         }
     }
 
@@ -273,33 +313,37 @@ impl<'a> Reckoning<'a> {
             return;
         }
         let loss = self.middle.loss();
-        let head = |unseen: f64, idle: bool| Head { leg: self.middle, loss, unseen, idle };
         let mut unseen = tail_unseen;
-        let near = f64::from(NEAR).min(body.floor()) as u32;
-        for _ in 0..near {
-            sum.add(&self.share(&head(unseen, true)), 1.0);
+        let mut near = 0;
+        while near < NEAR && f64::from(near) + 1.0 <= body && unseen > NEVER {
+            sum.add(&self.share(&Head { leg: self.middle, loss, unseen, idle: true }), 1.0);
             unseen *= loss;
+            near += 1;
         }
         let rest = body - f64::from(near);
         let idle = (flight_packets - 1.0 - f64::from(near)).clamp(0.0, rest);
-        sum.add(&self.share(&head(0.0, true)), idle);
-        sum.add(&self.share(&head(0.0, false)), rest - idle);
-        // The first packet is longer than the others.
-        let first = Leg::new(self.setting.corruption, f64::from(self.setting.sizes.full()), self.forward);
-        let first = Head { leg: first, loss: first.loss(), unseen: 0.0, idle: body < flight_packets };
-        sum.add(&self.share(&first), 1.0);
-        sum.add(&self.share(&head(0.0, body < flight_packets)), -1.0);
+        sum.add(&self.body.idle, idle);
+        sum.add(&self.body.busy, rest - idle);
+        let is_idle = body < flight_packets;
+        let Body { idle, busy, first_idle, first_busy, .. } = &self.body;
+        sum.add(if is_idle { first_idle } else { first_busy }, 1.0);
+        sum.add(if is_idle { idle } else { busy }, -1.0);
     }
 
     /// Gaps among dummies, which the next flow bears.
     fn add_dummies(&self, sum: &mut Sum, next_data_lost: f64) {
         let Setting { mend, next, .. } = self.setting;
+        // Shown by later dummies, or by the next flow; hardly ever by neither.
+        let next_lost = next_data_lost * self.dummies_lost;
+        if next_lost < NEVER {
+            sum.add_dummies(&self.body.dummy, next.follows, f64::from(mend.dummies));
+            return;
+        }
         let loss = self.dummy.loss();
         for behind in 0..mend.dummies {
-            // Shown by later dummies, or by the next flow.
-            let unseen = loss.powi(behind as i32) * next_data_lost * self.dummies_lost;
+            let unseen = loss.powi(behind as i32) * next_lost;
             let share = self.share(&Head { leg: self.dummy, loss, unseen, idle: true });
-            sum.add_dummy(&share, next.follows);
+            sum.add_dummies(&share, next.follows, 1.0);
         }
     }
 
@@ -311,7 +355,12 @@ impl<'a> Reckoning<'a> {
         let mute = tail.loss() + (1.0 - tail.loss()) * lost;
         let copies = mend.tail_repeat as i32 + 1;
         let tail_lost = tail.loss().powi(copies);
-        let silence = if tail_lost < 1.0 { (mute.powi(copies) - tail_lost) / (1.0 - tail_lost) } else { 0.0 };
+        // For a single one that is the loss of its ACK; the difference would lose digits.
+        let silence = match copies {
+            1 => lost,
+            _ if tail_lost < 1.0 => (mute.powi(copies) - tail_lost) / (1.0 - tail_lost),
+            _ => 0.0,
+        };
         // Dummies that arrive in a row, and whose ACKs are lost.
         let heard_of_none = (1.0 - dummy) * lost;
         let all = silence * heard_of_none.powi(mend.dummies as i32);
@@ -330,15 +379,24 @@ impl<'a> Reckoning<'a> {
         share[Cause::TailPacket as usize] = unseen;
         // With a flow to follow, the gap was counted with the dummies.
         share[Cause::Nak as usize] = asked * (1.0 - next.follows);
-        sum.add_chances(share.map(|chance| chance * factor), share.map(|chance| chance * open), 1.0);
+        sum.add_timeouts(
+            share.map(|chance| chance * factor),
+            ln_none(share.map(|chance| chance * open)),
+            1.0,
+        );
     }
 
     fn share(&self, head: &Head) -> Share {
+        Share::new(head, &self.nak, self.setting.mend.retransmission_copies)
+    }
+}
+
+impl Share {
+    fn new(head: &Head, nak: &NakFate, copies: u32) -> Self {
         let &Head { leg, loss, unseen, idle } = head;
-        let copies = self.setting.mend.retransmission_copies;
-        let again = if idle { self.nak.again_idle } else { self.nak.again_busy };
-        let once = 1.0 - self.nak.lost - again;
-        let twice = once * leg.repeats_lost(copies, false) + again * leg.repeats_lost(copies, self.nak.helps);
+        let again = if idle { nak.again_idle } else { nak.again_busy };
+        let once = 1.0 - nak.lost - again;
+        let twice = once * leg.repeats_lost(copies, false) + again * leg.repeats_lost(copies, nak.helps);
         let seen = loss * (1.0 - unseen);
         // A fresh attempt follows a timeout of nobody having asked.
         let fresh = 1.0 / (1.0 - loss * unseen);
@@ -346,13 +404,15 @@ impl<'a> Reckoning<'a> {
         let stuck = 1.0 / (1.0 - leg.loss());
         let mut chances = [0.0; 4];
         chances[Cause::TailPacket as usize] = loss * unseen;
-        chances[Cause::Nak as usize] = seen * self.nak.lost;
+        chances[Cause::Nak as usize] = seen * nak.lost;
         chances[Cause::Twice as usize] = seen * twice;
         let mut timeouts = chances.map(|chance| chance * fresh);
         timeouts[Cause::Nak as usize] *= stuck;
         timeouts[Cause::Twice as usize] *= stuck;
         let naks = seen * fresh;
-        Share { timeouts, chances, naks, repeats: naks * (1.0 - self.nak.lost), second_repeats: naks * again }
+        let (ln_none_of, ln_none) = ln_none(chances);
+        let repeats = naks * (1.0 - nak.lost);
+        Self { timeouts, ln_none_of, ln_none, naks, repeats, second_repeats: naks * again }
     }
 }
 
@@ -367,36 +427,52 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, share: &Share, weight: f64) {
-        self.add_chances(share.timeouts, share.chances, weight);
+        self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), weight);
         self.expected.naks += weight * share.naks;
         self.expected.repeats += weight * share.repeats;
         self.expected.second_repeats += weight * share.second_repeats;
     }
 
-    /// Dummies are asked for even if nobody waits for them.
-    fn add_dummy(&mut self, share: &Share, follows: f64) {
-        let held_up = |chances: [f64; 4]| chances.map(|chance| chance * follows);
-        self.add_chances(held_up(share.timeouts), held_up(share.chances), 1.0);
-        self.expected.naks += share.naks;
-        self.expected.dummy_repeats += share.repeats + share.second_repeats;
+    /// So many dummies. They are asked for even if nobody waits for them.
+    fn add_dummies(&mut self, share: &Share, follows: f64, dummies: f64) {
+        self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), follows * dummies);
+        self.expected.naks += dummies * share.naks;
+        self.expected.dummy_repeats += dummies * (share.repeats + share.second_repeats);
     }
 
-    fn add_chances(&mut self, timeouts: [f64; 4], chances: [f64; 4], weight: f64) {
-        if weight == 0.0 {
-            return;
-        }
+    fn add_timeouts(&mut self, timeouts: [f64; 4], (ln_none_of, ln_none): ([f64; 4], f64), weight: f64) {
         for cause in 0..4 {
             self.expected.timeouts[cause] += weight * timeouts[cause];
-            self.ln_none_of[cause] += weight * (-chances[cause]).ln_1p();
+            self.ln_none_of[cause] += weight * ln_none_of[cause];
         }
-        self.ln_none += weight * (-chances.iter().sum::<f64>()).ln_1p();
+        self.ln_none += weight * ln_none;
     }
 
     fn finish(self) -> Expected {
         Expected {
-            probability: -self.ln_none.exp_m1(),
-            probabilities: self.ln_none_of.map(|ln| -ln.exp_m1()),
+            probability: any_of(self.ln_none),
+            probabilities: self.ln_none_of.map(any_of),
             ..self.expected
         }
     }
 }
+
+/// Logarithms of the chances that each of these does not happen, and that none does; at most one can.
+fn ln_none(chances: [f64; 4]) -> ([f64; 4], f64) {
+    (chances.map(ln_not), ln_not(chances.iter().sum()))
+}
+
+/// ln(1 − chance); of a tiny one, which is the usual case, at once.
+fn ln_not(chance: f64) -> f64 {
+    if chance < TINY { -chance } else { (-chance).ln_1p() }
+}
+
+/// The chance that anything happens, from the logarithm of the chance that nothing does.
+fn any_of(ln_none: f64) -> f64 {
+    if -ln_none < TINY { -ln_none } else { -ln_none.exp_m1() }
+}
+
+/// Where x and ln(1 + x) differ by less than anybody can tell.
+const TINY: f64 = 1e-10;
+/// Chances below this one change nothing that is counted beside them.
+const NEVER: f64 = 1e-24;

@@ -1,15 +1,14 @@
 //! The cheapest mechanisms that reach a target.
 //!
-//! Every combination of a few dummies and copies is reckoned: there are only some hundred. What is cheapest follows
-//! from bytes in the direction of the data; ties go to fewer packets in all.
+//! What is cheapest follows from bytes in the direction of the data; ties go to fewer packets in all.
 
 use crate::cost::cost_of;
 use crate::flow::FlowSize;
 use crate::mend::Mend;
 use crate::path::Path;
-use crate::penalty::{Times, exceeds};
+use crate::penalty::{Times, expected_and_late};
 use crate::setting::{Next, Setting};
-use crate::timeout::{Cause, Expected, expected};
+use crate::timeout::{Cause, expected};
 
 /// What is wanted.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -90,61 +89,90 @@ impl Choice {
 pub struct Tuned {
     /// The cheapest combination that reaches the target.
     pub chosen: Option<Choice>,
-    /// The one that misses it least, if none reaches it.
+    /// The same; if none reaches it, the one that misses it least.
     pub best: Choice,
     /// From nothing to what was chosen (or is best), each step adding the packet that helps most.
     pub steps: Vec<Choice>,
-    /// From the cheapest on, combinations that miss the target at most a third as often as any that is cheaper.
+    /// From nothing on, the best bargain at each price: what misses the target half as often as the one before, or less.
     pub frontier: Vec<Choice>,
 }
 
 /// Most of each mechanism that is tried.
 pub const TRIED_MAX: u32 = 6;
 
-/// Tries all combinations.
+/// Looks for the cheapest combination. More of anything costs more and misses less, so most need not be reckoned.
 pub fn tune(question: &Question<'_>) -> Tuned {
-    let mut all = Vec::new();
-    for dummies in 0..=TRIED_MAX {
-        for nak_copies in 0..=TRIED_MAX {
-            for retransmission_copies in 0..=TRIED_MAX {
-                let mend = Mend::new(dummies, nak_copies, retransmission_copies);
-                // Without dummies there is nothing to hold back.
-                let holds = if dummies == 0 { &question.holds[..1] } else { question.holds };
-                all.extend(question.choices(mend, holds));
-            }
-        }
-    }
-    all.sort_by(|a, b| a.cost.total_cmp(&b.cost).then(a.packets().cmp(&b.packets())));
     let allowed = question.target.allowed();
-    let chosen = all.iter().find(|choice| choice.missed <= allowed).copied();
-    // Of those that come within a thousandth of the best, the cheapest.
-    let least = all.iter().map(|choice| choice.missed).fold(f64::INFINITY, f64::min);
-    let best = *all.iter().find(|choice| choice.missed <= least * 1.001).expect("there are combinations");
-    let end = chosen.unwrap_or(best);
-    Tuned { chosen, best, steps: question.steps(&end), frontier: frontier(&all, allowed) }
+    let mut chosen = None;
+    for dummies in 0..=TRIED_MAX {
+        question.try_dummies(&mut chosen, dummies);
+    }
+    // What comes within a thousandth of the best: the rest costs and helps no more.
+    let best = chosen.unwrap_or_else(|| {
+        let most = question.choice(Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX), 0.0);
+        question.climb(0.0, most.missed * 1.001)
+    });
+    Tuned { chosen, best, steps: question.steps(&best), frontier: question.frontier(best.hold, allowed) }
 }
 
 impl Question<'_> {
-    /// What follows from these mechanisms, for each T.
-    pub fn choices(&self, mend: Mend, holds: &[f64]) -> Vec<Choice> {
-        let at = |&hold: &f64| {
-            let times = Times { hold, ..self.times };
-            let setting = Setting { mend, next: self.next.unwrap_or_else(|| times.next()), ..self.setting };
-            let met = expected(&setting, &self.path, self.flows);
-            self.choice(&setting, &times, &met)
-        };
-        holds.iter().map(at).collect()
+    /// Looks for something cheaper than `chosen` with so many dummies.
+    fn try_dummies(&self, chosen: &mut Option<Choice>, dummies: u32) {
+        // Without dummies there is nothing to hold back.
+        let holds = if dummies == 0 { &self.holds[..1] } else { self.holds };
+        for &hold in holds {
+            if !self.reaches(Mend::new(dummies, TRIED_MAX, TRIED_MAX), hold) {
+                continue;
+            }
+            for nak_copies in 0..=TRIED_MAX {
+                let dearer = chosen.is_some_and(|chosen: Choice| {
+                    self.choice(Mend::new(dummies, nak_copies, 0), hold).cost > chosen.cost
+                });
+                if dearer {
+                    break;
+                }
+                if self.reaches(Mend::new(dummies, nak_copies, TRIED_MAX), hold) {
+                    self.try_copies(chosen, dummies, nak_copies, hold);
+                }
+            }
+        }
     }
 
-    fn choice(&self, setting: &Setting, times: &Times, met: &Expected) -> Choice {
-        let missed = match self.target {
-            Target::Timeout(_) => met.probability,
-            Target::Fct { limit, .. } => exceeds(setting, &self.path, self.flows, times, limit),
+    /// The fewest retransmission copies that suffice, if that is cheaper than `chosen`.
+    fn try_copies(&self, chosen: &mut Option<Choice>, dummies: u32, nak_copies: u32, hold: f64) {
+        for retransmission_copies in 0..=TRIED_MAX {
+            let choice = self.choice(Mend::new(dummies, nak_copies, retransmission_copies), hold);
+            let price = |choice: &Choice| (choice.cost, choice.packets());
+            if chosen.is_some_and(|chosen| price(&choice) >= price(&chosen)) {
+                return;
+            }
+            if choice.missed <= self.target.allowed() {
+                *chosen = Some(choice);
+                return;
+            }
+        }
+    }
+
+    fn reaches(&self, mend: Mend, hold: f64) -> bool {
+        self.choice(mend, hold).missed <= self.target.allowed()
+    }
+
+    /// What follows from these mechanisms.
+    pub fn choice(&self, mend: Mend, hold: f64) -> Choice {
+        let times = Times { hold, ..self.times };
+        let next = self.next.unwrap_or_else(|| times.next());
+        let setting = Setting { mend, next, ..self.setting };
+        let (met, missed) = match self.target {
+            Target::Timeout(_) => {
+                let met = expected(&setting, &self.path, self.flows);
+                (met, met.probability)
+            }
+            Target::Fct { limit, .. } => expected_and_late(&setting, &self.path, self.flows, &times, limit),
         };
-        let cost = cost_of(setting, &self.path, self.flows, times.idle_share(), met);
+        let cost = cost_of(&setting, &self.path, self.flows, times.idle_share(), &met);
         Choice {
-            mend: setting.mend,
-            hold: times.hold,
+            mend,
+            hold,
             timeout: met.probability,
             timeouts: met.timeouts,
             missed,
@@ -153,40 +181,69 @@ impl Question<'_> {
         }
     }
 
-    /// From nothing to `end`, a packet at a time.
+    /// From nothing to `end`, a packet at a time, each time the one that helps most.
     fn steps(&self, end: &Choice) -> Vec<Choice> {
-        let hold = [end.hold];
-        let mut steps = self.choices(Mend::NONE, &hold);
-        while let Some(&last) = steps.last().filter(|last| last.mend != end.mend) {
-            let Mend { dummies, nak_copies, retransmission_copies, .. } = last.mend;
-            let next = [
-                Mend::new(dummies + 1, nak_copies, retransmission_copies),
-                Mend::new(dummies, nak_copies + 1, retransmission_copies),
-                Mend::new(dummies, nak_copies, retransmission_copies + 1),
-            ];
-            let within = |mend: &Mend| {
-                mend.dummies <= end.mend.dummies
-                    && mend.nak_copies <= end.mend.nak_copies
-                    && mend.retransmission_copies <= end.mend.retransmission_copies
-            };
-            let tried = next.into_iter().filter(within).flat_map(|mend| self.choices(mend, &hold));
+        let mut steps = vec![self.choice(Mend::NONE, end.hold)];
+        while let Some(last) = steps.last().filter(|last| last.mend != end.mend) {
+            let within = one_more(last.mend, end.mend);
+            let tried = within.map(|mend| self.choice(mend, end.hold));
             steps.extend(tried.min_by(|a, b| a.missed.total_cmp(&b.missed)));
         }
         steps
     }
+
+    /// Of one packet more at a time, each time the one that helps most for its bytes, those that help much.
+    fn frontier(&self, hold: f64, allowed: f64) -> Vec<Choice> {
+        const BETTER: f64 = 2.0;
+        const FARTHEST: f64 = 1e-3;
+        let mut frontier = vec![self.choice(Mend::NONE, hold)];
+        let mut last = frontier[0];
+        while let Some(next) = self.best_bargain(&last) {
+            if next.missed * BETTER < frontier[frontier.len() - 1].missed {
+                frontier.push(next);
+            }
+            if next.missed < allowed * FARTHEST {
+                break;
+            }
+            last = next;
+        }
+        frontier
+    }
+
+    /// The first of such a row that misses the target at most this often, or its last.
+    fn climb(&self, hold: f64, missed: f64) -> Choice {
+        let mut last = self.choice(Mend::NONE, hold);
+        while last.missed > missed {
+            match self.best_bargain(&last) {
+                Some(next) => last = next,
+                None => break,
+            }
+        }
+        last
+    }
+
+    /// One packet more, the one that helps most for its bytes.
+    fn best_bargain(&self, last: &Choice) -> Option<Choice> {
+        let all = Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX);
+        let gain = |choice: &Choice| {
+            (last.missed / choice.missed.max(f64::MIN_POSITIVE)).ln() / (choice.cost - last.cost).max(1e-12)
+        };
+        let tried = one_more(last.mend, all).map(|mend| self.choice(mend, last.hold));
+        tried.max_by(|a, b| gain(a).total_cmp(&gain(b)))
+    }
 }
 
-/// Of choices in order of cost, those that are far better than all cheaper ones, as far as anybody would want to go.
-fn frontier(sorted: &[Choice], allowed: f64) -> Vec<Choice> {
-    const BETTER: f64 = 3.0;
-    const FARTHEST: f64 = 1e-3;
-    let mut best = f64::INFINITY;
-    let mut frontier = Vec::new();
-    for choice in sorted {
-        if choice.missed * BETTER < best && best > allowed * FARTHEST {
-            best = choice.missed;
-            frontier.push(*choice);
-        }
-    }
-    frontier
+/// One packet more of each mechanism, as far as there may be more.
+fn one_more(mend: Mend, most: Mend) -> impl Iterator<Item = Mend> {
+    let Mend { dummies, nak_copies, retransmission_copies, .. } = mend;
+    let next = [
+        Mend::new(dummies + 1, nak_copies, retransmission_copies),
+        Mend::new(dummies, nak_copies + 1, retransmission_copies),
+        Mend::new(dummies, nak_copies, retransmission_copies + 1),
+    ];
+    next.into_iter().filter(move |mend| {
+        mend.dummies <= most.dummies
+            && mend.nak_copies <= most.nak_copies
+            && mend.retransmission_copies <= most.retransmission_copies
+    })
 }
