@@ -8,8 +8,10 @@ use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
+use crate::pause::Pause;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
+use crate::switch::Switch;
 use crate::topology::{Graph, Shape, Topology};
 use crate::transport::Operation;
 use crate::value::{Place, Placed};
@@ -20,6 +22,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     let in_table =
         |place: Place| move |(inner, why): Misfit| Flaw { offset: inner.0.or(place.0), message: why };
     check_topology(&scenario.topology).map_err(in_table(scenario.topology.place))?;
+    check_switch(&scenario.switch).map_err(in_table(Place(None)))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();
         return Err(Flaw { offset: None, message });
@@ -31,6 +34,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
         check_impair(impair).map_err(in_table(impair.place))?;
     }
     check_mend(scenario).map_err(in_table(scenario.mend.place))?;
+    for pause in &scenario.pauses {
+        check_pause(pause).map_err(in_table(pause.place))?;
+    }
     let mut names = BTreeSet::new();
     for variant in &scenario.variants {
         if !names.insert(&variant.name.value) {
@@ -139,6 +145,20 @@ impl Components {
     }
 }
 
+fn check_switch(switch: &Switch) -> Result<(), Misfit> {
+    let mut numbers = BTreeSet::new();
+    for class in &switch.classes {
+        let number = class.number.get();
+        if !numbers.insert(number) {
+            return Err((
+                class.number.place,
+                format!("a second entry for class {number}; each class has one"),
+            ));
+        }
+    }
+    Ok(())
+}
+
 fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit> {
     match &workload.app {
         App::Poisson(poisson) => {
@@ -210,6 +230,13 @@ fn check_two(topology: &Topology, src: &Placed<Host>, dst: &Placed<Host>) -> Res
     let (from, to) = (found(src)?, found(dst)?);
     let place = if dst.place == Place(None) { src.place } else { dst.place };
     differ(topology, from, to, place)
+}
+
+fn check_pause(pause: &Pause) -> Result<(), Misfit> {
+    if pause.stop.is_some_and(|stop| stop <= pause.start) {
+        return misfit("`stop` is not later than `start`; it ends after it starts");
+    }
+    Ok(())
 }
 
 fn check_impair(impair: &Impair) -> Result<(), Misfit> {

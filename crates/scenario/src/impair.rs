@@ -19,7 +19,7 @@ pub struct Impair {
     pub fault: Fault,
     /// On which links. A link is called by its two ends: `"h0-tor"`.
     pub links: Placed<LinkSet>,
-    /// In which direction.
+    /// In which direction. Each has its own luck and count.
     #[serde(default)]
     pub direction: Direction,
     /// From when on. What crosses the link earlier is neither hit nor counted.
@@ -36,7 +36,7 @@ pub struct Impair {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Both, each with its own luck and count.
+    /// Both, each on its own.
     #[default]
     Both,
     /// From the first end to the second.

@@ -8,7 +8,9 @@ use serde_json::Value as Json;
 
 use crate::impair::Impair;
 use crate::mend::Mend;
+use crate::pause::Pause;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
+use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::Transport;
 use crate::workload::Workload;
@@ -59,10 +61,12 @@ pub fn reference() -> String {
     page.push_str("## The file\n\n");
     push_top(&mut page, &schema::<Scenario>());
     push_section::<Topology>(&mut page, "[topology]");
+    push_section::<Switch>(&mut page, "[switch]");
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<Mend>(&mut page, "[mend]");
     push_section::<Workload>(&mut page, "[[workload]]");
     push_section::<Impair>(&mut page, "[[impair]]");
+    push_section::<Pause>(&mut page, "[[pause]]");
     push_section::<VariantTable>(&mut page, "[[variant]]");
     push_section::<Stop>(&mut page, "[stop]");
     push_section::<Series>(&mut page, "[series]");

@@ -7,7 +7,9 @@ use wiremend_units::Span;
 use crate::impair::Impair;
 use crate::mend::Mend;
 use crate::name::{Line, LinkSet};
+use crate::pause::Pause;
 use crate::quantity::Within;
+use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::Transport;
 use crate::value::{self, Placed, Shown};
@@ -27,6 +29,9 @@ pub struct Scenario {
     pub seed: Seed,
     /// The network.
     pub topology: Placed<Topology>,
+    /// What its switches do with frames that wait.
+    #[serde(default)]
+    pub switch: Switch,
     /// The reliable connection.
     #[serde(default)]
     pub transport: Transport,
@@ -45,6 +50,9 @@ pub struct Scenario {
     /// What links do to frames.
     #[serde(rename = "impair", default)]
     pub impairs: Vec<Placed<Impair>>,
+    /// Ports that are told to wait.
+    #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
+    pub pauses: Vec<Placed<Pause>>,
     /// What is recorded over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,

@@ -134,7 +134,7 @@ pub(crate) fn moved<'i>(node: Node<'i>, place: &Range<usize>) -> Node<'i> {
 const KIND: &str = "kind";
 
 /// Brings every table with a kind into the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read
-/// the flat form of the file only by way of a buffer that forgets the places.
+/// the flat form of the file only by way of a buffer that forgets the places. A table that should be a list is told so.
 pub(crate) fn nest_kinds(tree: &mut Node) -> Result<(), Flaw> {
     static KINDS: OnceLock<[Kinds; 3]> = OnceLock::new();
     let kinds = KINDS.get_or_init(|| {
@@ -157,15 +157,18 @@ pub(crate) fn nest_kinds(tree: &mut Node) -> Result<(), Flaw> {
                     }
                 }
             }
-            (Some((span, _)), listed) => {
-                let (name, brackets) = (kinds.table, if listed { ("[[", "]]") } else { ("[", "]") });
-                let why =
-                    format!("`{name}` has the wrong form; begin it with {}{name}{}", brackets.0, brackets.1);
-                return Err(Flaw::at(span, why));
-            }
+            (Some((span, _)), listed) => return Err(wrong_form(span, kinds.table, listed)),
         }
     }
-    Ok(())
+    match fields.get("pause") {
+        Some(node) if node.get_ref().as_array().is_none() => Err(wrong_form(node.span(), "pause", true)),
+        _ => Ok(()),
+    }
+}
+
+fn wrong_form(span: Range<usize>, name: &str, listed: bool) -> Flaw {
+    let (open, close) = if listed { ("[[", "]]") } else { ("[", "]") };
+    Flaw::at(span, format!("`{name}` has the wrong form; begin it with {open}{name}{close}"))
 }
 
 /// The kinds of one table and the fields of each, as the types have them.

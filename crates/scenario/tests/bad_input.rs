@@ -233,17 +233,17 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "[topology]",
             "[topologie]",
-            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, transport, engine, stop, workload, impair, series, variant",
+            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, series, variant",
         ),
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
         ),
         (
             "[[workload]]",
@@ -330,6 +330,32 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ frame = 7 }]",
             "s.toml:20:12: unknown field `frame`; allowed: psn, packet, nth, count",
         ),
+        (
+            "[[switch.class]]\nnumber = 3\nweight = 0",
+            "s.toml:19:10: 0 is out of range; expected a whole number from 1 to 1000",
+        ),
+        (
+            "[[switch.class]]\nnumber = 8\nweight = 1",
+            "s.toml:18:10: 8 is out of range; expected a whole number from 0 to 7",
+        ),
+        (
+            "[[switch.class]]\nnumber = 3\nweight = 2\n[[switch.class]]\nnumber = 3",
+            "s.toml:21:10: a second entry for class 3; each class has one",
+        ),
+        ("[[switch.class]]\nweight = 2", "s.toml:17:1: missing field `number`; it has no default"),
+        ("[[switch.class]]\nclass = 2", "s.toml:18:1: unknown field `class`; allowed: number, weight"),
+        ("[switch]\nclass = 3", "s.toml:18:9: found integer `3`; expected a sequence"),
+        (
+            "[[pause]]\nlinks = \"all\"\nclass = 8",
+            "s.toml:19:9: 8 is out of range; expected a whole number from 0 to 7",
+        ),
+        ("[[pause]]\nlinks = \"all\"", "s.toml:17:1: missing field `class`; it has no default"),
+        ("[[pause]]\nclass = 0", "s.toml:17:1: missing field `links`; it has no default"),
+        (
+            "[[pause]]\nlinks = \"all\"\nclass = 0\nstart = \"5us\"\nstop = \"5us\"",
+            "s.toml:17:1: `stop` is not later than `start`; it ends after it starts",
+        ),
+        ("[pause]\nclass = 0", "s.toml:17:1: `pause` has the wrong form; begin it with [[pause]]"),
         ("[series]\nevery = \"0us\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
         ("[stop]\nafter = \"0s\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
         (

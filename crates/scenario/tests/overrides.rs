@@ -111,13 +111,13 @@ fn an_override_is_blamed_for_what_it_breaks() {
         (
             "transport.recovry=go-back-0",
             "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: recovery, \
-             operation, mtu, timeout, retry, rnr_retry, window, ack_every, ack_coalescing, qp, rate, class, ttl, \
+             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, \
              first_psn",
         ),
         (
             "transprt.retry=1",
             "--set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, \
-             topology, transport, engine, stop, workload, impair, series, variant",
+             topology, switch, transport, mend, engine, stop, workload, impair, pause, series, variant",
         ),
         (
             "topology.kind=ring",
@@ -159,7 +159,7 @@ fn a_variant_is_blamed_where_it_stands() {
         (
             r#"{ "transport.retri" = 0 }"#,
             "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: recovery, operation, mtu, \
-             timeout, retry, rnr_retry, window, ack_every, ack_coalescing, qp, rate, class, ttl, \
+             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, \
              first_psn",
         ),
     ] {

@@ -1,19 +1,27 @@
 //! The scheduled side of a port: frames wait in classes, and a departure is settled when transmission starts.
 //!
-//! With one class and no limit it behaves exactly as a port without it, which a test of whole runs checks. To
-//! keep that so at equal instants, room in the buffer is judged by time and not by which event came first: a
-//! frame takes room from its arrival until its last bit has left, that instant excluded.
+//! Which class goes next is for [`Schedule`] to say, which of them must wait for [`Pauses`]. With one class, no
+//! limit and no pause it behaves exactly as a port without it, which a test of whole runs checks. To keep that so
+//! at equal instants, room in the buffer is judged by time and not by which event came first: a frame takes room
+//! from its arrival until its last bit has left, that instant excluded.
 
 use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
 
+use crate::frame::GAP_BYTES;
+use crate::pause::{Hold, Pauses};
+use crate::schedule::Schedule;
 use crate::store::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
 pub(crate) struct Egress {
     queues: [VecDeque<Waiting>; CLASSES],
+    /// The classes with frames that wait, a bit each.
+    occupied: u8,
+    schedule: Schedule,
+    pauses: Pauses,
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
     buffer_bytes_max: Option<u64>,
@@ -22,7 +30,6 @@ pub(crate) struct Egress {
     leaving_bytes: u64,
     queued_bytes: u64,
     backlog: Span,
-    frames: usize,
 }
 
 /// A frame at a port: its bytes, and the time it needs of the wire.
@@ -34,6 +41,7 @@ pub(crate) struct Waiting {
 }
 
 /// What became of a frame offered to a port.
+#[derive(PartialEq, Eq, Debug)]
 pub(crate) enum Taken {
     /// There is no room.
     Dropped,
@@ -44,26 +52,28 @@ pub(crate) enum Taken {
 }
 
 impl Egress {
-    /// First in, first out, with room for `buffer_bytes_max`.
+    /// First in, first out, with room for `buffer_bytes_max`; never paused.
     pub(crate) fn fifo(buffer_bytes_max: u64) -> Self {
-        Self::with(true, Some(buffer_bytes_max))
+        Self::with(true, Schedule::strict(), Some(buffer_bytes_max))
     }
 
-    /// Strict classes, the highest number first.
-    pub(crate) fn strict(buffer_bytes_max: Option<u64>) -> Self {
-        Self::with(false, buffer_bytes_max)
+    /// Classes that take turns as `schedule` says.
+    pub(crate) fn scheduled(schedule: Schedule, buffer_bytes_max: Option<u64>) -> Self {
+        Self::with(false, schedule, buffer_bytes_max)
     }
 
-    fn with(immediate: bool, buffer_bytes_max: Option<u64>) -> Self {
+    fn with(immediate: bool, schedule: Schedule, buffer_bytes_max: Option<u64>) -> Self {
         Self {
             queues: Default::default(),
+            occupied: 0,
+            schedule,
+            pauses: Pauses::new(),
             immediate,
             buffer_bytes_max,
             leaving: VecDeque::new(),
             leaving_bytes: 0,
             queued_bytes: 0,
             backlog: Span::ZERO,
-            frames: 0,
         }
     }
 
@@ -72,33 +82,57 @@ impl Egress {
         if !self.has_room(now, waiting.len) {
             return Taken::Dropped;
         }
-        if self.immediate || (self.frames == 0 && busy_until <= now) {
+        let is_free = self.occupied == 0 && busy_until <= now && !self.pauses.is_paused(class, now);
+        if self.immediate || is_free {
             self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
             return Taken::Passed;
         }
         self.queued_bytes += u64::from(waiting.len);
         self.backlog += waiting.cost;
-        self.frames += 1;
+        self.occupied |= 1 << class;
         self.queues[usize::from(class)].push_back(waiting);
         Taken::Queued
     }
 
-    /// The frame whose transmission starts now.
+    /// The frame whose transmission starts now, if some class may send.
     pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
-        let waiting = self.queues.iter_mut().rev().find_map(VecDeque::pop_front)?;
+        let open = |class: &u8| !self.pauses.is_paused(*class, now);
+        let ready = self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class);
+        let queues = &mut self.queues;
+        let class =
+            self.schedule.next(ready, |class| queues[class].front().map_or(0, Waiting::wire_bytes))?;
+        let waiting = queues[class].pop_front().expect("a class that is ready has a frame");
+        if queues[class].is_empty() {
+            self.occupied &= !(1 << class);
+            self.schedule.on_empty(class);
+        }
         self.queued_bytes -= u64::from(waiting.len);
         self.backlog = self.backlog - waiting.cost;
-        self.frames -= 1;
         self.note_leaving(now + waiting.cost, waiting.len);
         Some(waiting.frame)
     }
 
-    pub(crate) fn has_queued(&self) -> bool {
-        self.frames > 0
+    /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
+    /// waits to be told.
+    pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {
+        self.waiting().map(|class| self.pauses.opens(class, free_at)).min().filter(|start| *start < Time::MAX)
+    }
+
+    /// Holds a class, or lets it go; see [`Pauses::pause`]. What it does to [`Egress::next_start`] is the caller's to
+    /// see to.
+    pub(crate) fn pause(&mut self, class: u8, hold: Hold) {
+        assert!(!self.immediate, "departures that are settled ahead cannot be held");
+        self.pauses.pause(class, hold);
     }
 
     pub(crate) fn backlog(&self) -> Span {
         self.backlog
+    }
+
+    /// The classes with frames that wait.
+    fn waiting(&self) -> impl Iterator<Item = u8> + use<> {
+        let occupied = self.occupied;
+        (0..CLASSES as u8).filter(move |class| occupied & (1 << class) != 0)
     }
 
     fn has_room(&mut self, now: Time, len: u16) -> bool {
@@ -114,6 +148,252 @@ impl Egress {
         if self.buffer_bytes_max.is_some() {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
+        }
+    }
+}
+
+impl Waiting {
+    fn wire_bytes(&self) -> u32 {
+        u32::from(self.len) + GAP_BYTES as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::frame::Frame;
+    use crate::store::Store;
+
+    /// A port on a wire that takes a nanosecond a byte, with a record of what left.
+    struct Line {
+        egress: Egress,
+        frames: Store,
+        free_at: Time,
+        offered: Vec<Offered>,
+        /// Which of those offered left, and when.
+        sent: Vec<(Time, usize)>,
+    }
+
+    #[derive(Clone, Copy)]
+    struct Offered {
+        at: Time,
+        class: u8,
+        cost: Span,
+    }
+
+    impl Line {
+        fn new(schedule: Schedule) -> Self {
+            let (egress, frames) = (Egress::scheduled(schedule, None), Store::default());
+            Self { egress, frames, free_at: Time::ZERO, offered: Vec::new(), sent: Vec::new() }
+        }
+
+        fn offer(&mut self, now: Time, class: u8, len: u16) {
+            let cost = Span::from_ns(u64::from(len) + GAP_BYTES);
+            let frame = Frame { serial: self.offered.len() as u32, class, ..Frame::blank() };
+            let waiting = Waiting { frame: self.frames.insert(frame), len, cost };
+            self.offered.push(Offered { at: now, class, cost });
+            match self.egress.offer(now, waiting, class, self.free_at) {
+                Taken::Passed => self.send(now, waiting.frame),
+                Taken::Queued => {}
+                Taken::Dropped => panic!("there is no limit"),
+            }
+        }
+
+        /// Sends what may start before `end`, at the times that the port itself names.
+        fn run(&mut self, now: Time, end: Time) {
+            while let Some(start) = self.egress.next_start(self.free_at.max(now))
+                && start < end
+            {
+                let frame = self.egress.next(start).expect("a port that comes back has something to send");
+                self.send(start, frame);
+            }
+        }
+
+        fn send(&mut self, start: Time, frame: FrameId) {
+            assert!(start >= self.free_at, "one frame at a time");
+            let number = self.frames.remove(frame).serial as usize;
+            self.free_at = start + self.offered[number].cost;
+            self.sent.push((start, number));
+        }
+
+        fn classes(&self) -> Vec<u8> {
+            self.sent.iter().map(|(_, number)| self.offered[*number].class).collect()
+        }
+    }
+
+    const fn at(ns: u64) -> Time {
+        Time::from_ns(ns)
+    }
+
+    #[test]
+    fn strict_classes_go_before_weighted_ones() {
+        let mut line = Line::new(Schedule::weighted(&[(2, 1), (5, 1)]));
+        for class in [0, 2, 5, 7, 2, 5, 7] {
+            line.offer(at(0), class, 2028);
+        }
+        line.run(at(0), Time::MAX);
+        // The first found the port idle.
+        assert_eq!(line.classes(), [0, 7, 7, 5, 2, 5, 2]);
+    }
+
+    #[test]
+    fn a_paused_class_lets_others_pass_and_keeps_its_order() {
+        let mut line = Line::new(Schedule::strict());
+        line.egress.pause(3, Hold { from: at(1), until: at(5000) });
+        line.run(at(0), at(10));
+        for class in [3, 3, 0, 3, 1] {
+            line.offer(at(10), class, 980);
+        }
+        line.run(at(10), Time::MAX);
+        assert_eq!(line.classes(), [1, 0, 3, 3, 3]);
+        assert_eq!(line.sent, [(at(10), 4), (at(1010), 2), (at(5000), 0), (at(6000), 1), (at(7000), 3)]);
+    }
+
+    #[test]
+    fn a_class_is_held_from_the_first_instant_to_before_the_last() {
+        for (offered, starts) in [(99, 99), (100, 200), (150, 200), (199, 200), (200, 200), (201, 201)] {
+            let mut line = Line::new(Schedule::strict());
+            line.egress.pause(0, Hold { from: at(100), until: at(200) });
+            line.offer(at(offered), 0, 64);
+            line.run(at(offered), Time::MAX);
+            assert_eq!(line.sent, [(at(starts), 0)], "offered at {offered}");
+        }
+    }
+
+    #[test]
+    fn a_departure_at_the_instant_of_a_pause_goes_whichever_is_first() {
+        for pause_first in [false, true] {
+            let mut line = Line::new(Schedule::strict());
+            line.offer(at(0), 0, 980);
+            line.offer(at(0), 0, 980);
+            let hold = Hold { from: at(1000) + Hold::NOTICE, until: at(9000) };
+            if pause_first {
+                line.egress.pause(0, hold);
+            }
+            line.run(at(0), at(1001));
+            if !pause_first {
+                line.egress.pause(0, hold);
+            }
+            assert_eq!(line.sent, [(at(0), 0), (at(1000), 1)], "{pause_first}");
+        }
+    }
+
+    #[test]
+    fn what_waits_without_end_is_let_go() {
+        let mut line = Line::new(Schedule::strict());
+        line.egress.pause(4, Hold { from: at(0), until: Time::MAX });
+        line.offer(at(5), 4, 980);
+        assert_eq!(line.egress.next_start(at(5)), None, "there is nothing to come back for");
+        line.egress.pause(4, Hold { from: at(70) + Hold::NOTICE, until: at(70) });
+        assert_eq!(line.egress.next_start(at(70)), Some(at(70)));
+    }
+
+    #[test]
+    fn a_paused_frame_takes_room() {
+        let mut egress = Egress::scheduled(Schedule::strict(), Some(1000));
+        let mut frames = Store::default();
+        egress.pause(1, Hold { from: at(0), until: at(100) });
+        let waiting = Waiting { frame: frames.insert(Frame::blank()), len: 600, cost: Span::from_ns(620) };
+        assert_eq!(egress.offer(at(0), waiting, 1, at(0)), Taken::Queued);
+        assert_eq!(egress.offer(at(50), waiting, 0, at(0)), Taken::Dropped);
+        assert_eq!(egress.next(at(99)), None);
+        assert_eq!(egress.next(at(100)), Some(waiting.frame));
+        assert_eq!(egress.offer(at(719), waiting, 0, at(720)), Taken::Dropped);
+        assert_eq!(egress.offer(at(720), waiting, 0, at(720)), Taken::Passed);
+    }
+
+    /// What happens at a port, and how long after what happened before.
+    #[derive(Clone, Copy, Debug)]
+    enum Act {
+        Offer { class: u8, len: u16 },
+        Hold { class: u8, ns: u64 },
+        LetGo { class: u8 },
+    }
+
+    fn acts() -> impl Strategy<Value = Vec<(u64, bool, Act)>> {
+        let class = 0..CLASSES as u8;
+        let act = prop_oneof![
+            4 => (class.clone(), 64..9217_u16).prop_map(|(class, len)| Act::Offer { class, len }),
+            1 => (class.clone(), 1..30_000_u64).prop_map(|(class, ns)| Act::Hold { class, ns }),
+            1 => class.prop_map(|class| Act::LetGo { class }),
+        ];
+        let gap = prop_oneof![Just(0), 0..100_u64, 0..20_000_u64];
+        prop::collection::vec((gap, any::<bool>(), act), 1..120)
+    }
+
+    /// Every hold that a class was given: when it was told, and until when it was to last.
+    type Told = Vec<(Time, u8, Time)>;
+
+    /// Whether a class had to wait at an instant, from the record alone: the last word before the instant counts, or a
+    /// word of that very instant if it lets go.
+    fn was_held(told: &Told, class: u8, instant: Time) -> bool {
+        let mut words = told
+            .iter()
+            .filter(|(now, of, until)| *of == class && (*now < instant || (*now == instant && until == now)));
+        words.next_back().is_some_and(|(_, _, until)| instant < *until)
+    }
+
+    fn assert_never_idle_in_vain(line: &Line, told: &Told) {
+        let mut free_at = Time::ZERO;
+        let mut has_left = vec![false; line.offered.len()];
+        for (start, number) in &line.sent {
+            for (other, offered) in line.offered.iter().enumerate().filter(|(other, _)| !has_left[*other]) {
+                let since = free_at.max(offered.at);
+                let ends = told.iter().flat_map(|(now, _, until)| [*now, *until]);
+                let idle = ends.chain([since]).filter(|instant| (since..*start).contains(instant));
+                for instant in idle {
+                    assert!(
+                        was_held(told, offered.class, instant),
+                        "frame {other} of class {} waits at {instant} for nothing; {number} starts at {start}",
+                        offered.class
+                    );
+                }
+            }
+            assert!(!was_held(told, line.offered[*number].class, *start), "{number} starts though held");
+            has_left[*number] = true;
+            free_at = *start + line.offered[*number].cost;
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// A port is never idle while a class that may send waits, and sends all frames of a class in their order.
+        #[test]
+        fn nothing_waits_in_vain_or_is_lost(
+            acts in acts(),
+            weights in prop::collection::btree_map(0..CLASSES as u8, 1..1001_u32, 0..5),
+        ) {
+            let mut line = Line::new(Schedule::weighted(&weights.into_iter().collect::<Vec<_>>()));
+            let (mut now, mut told) = (Time::ZERO, Told::new());
+            for (gap, departs_first, act) in acts {
+                let next = now + Span::from_ns(gap);
+                line.run(now, if departs_first { next + Span::from_ps(1) } else { next });
+                now = next;
+                match act {
+                    Act::Offer { class, len } => line.offer(now, class, len),
+                    Act::Hold { class, ns } => {
+                        let until = now + Span::from_ns(ns);
+                        line.egress.pause(class, Hold { from: now + Hold::NOTICE, until });
+                        told.push((now, class, until));
+                    }
+                    Act::LetGo { class } => {
+                        line.egress.pause(class, Hold { from: now + Hold::NOTICE, until: now });
+                        told.push((now, class, now));
+                    }
+                }
+            }
+            line.run(now, Time::MAX);
+            prop_assert_eq!(line.sent.len(), line.offered.len(), "all leave once");
+            for class in 0..CLASSES as u8 {
+                let of_class = line.sent.iter().map(|(_, number)| *number);
+                let of_class = of_class.filter(|number| line.offered[*number].class == class);
+                prop_assert!(of_class.is_sorted(), "class {} keeps its order", class);
+            }
+            assert_never_idle_in_vain(&line, &told);
+            prop_assert_eq!(line.egress.backlog(), Span::ZERO);
         }
     }
 }

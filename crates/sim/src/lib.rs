@@ -10,9 +10,9 @@
 //!   └─completion──┴──────────────◄~~~ acknowledgements ◄──────────────┘
 //! ```
 //!
-//! Where to look: `queue` orders events; `wires` moves frames over lanes; `part` is what one thread owns and how a
-//! switch forwards; `host` is NIC, connections and their ends; `app` is what hosts do; `run` is the course of
-//! time over all parts; `build` makes it all from a scenario.
+//! Where to look: `queue` orders events; `wires` moves frames over lanes, and `egress` has them wait their turn;
+//! `part` is what one thread owns and how a switch forwards; `host` is NIC, connections and their ends; `app` is
+//! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario.
 //!
 //! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
 
@@ -29,11 +29,14 @@ mod notice;
 mod observe;
 mod pages;
 mod part;
+mod pause;
 mod prefetch;
 mod queue;
 mod repeat;
 mod ring;
 mod run;
+mod schedule;
+mod script;
 mod simulation;
 mod source;
 mod store;

@@ -9,7 +9,9 @@ use crate::frame::{Frame, Kind};
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
+use crate::pause::Hold;
 use crate::repeat::Repeaters;
+use crate::script::Script;
 use crate::simulation::LaneCounters;
 use crate::source::Happening;
 use crate::store::FrameId;
@@ -23,6 +25,7 @@ pub(crate) struct Part {
     pub(crate) wires: Wires,
     /// All hosts of the fabric, so that a host's number is its place; those of other parts stay idle.
     pub(crate) hosts: Vec<Host>,
+    pub(crate) script: Script,
     pub(crate) tally: Tally,
     pub(crate) repeaters: Option<Box<Repeaters>>,
     pub(crate) events: u64,
@@ -35,6 +38,11 @@ pub(crate) struct Part {
 
 impl Part {
     pub(crate) fn start(&mut self) {
+        // What holds from the start holds before the first event.
+        while let Some(pause) = self.script.pop_due(Time::ZERO) {
+            self.pause(Time::ZERO, pause.lane, pause.class, pause.hold);
+        }
+        self.on_script(Time::ZERO);
         for host in 0..self.hosts.len() {
             if self.owns(HostId(host as u32)) {
                 self.with_host(Time::ZERO, HostId(host as u32), Host::start);
@@ -55,6 +63,7 @@ impl Part {
                 Happening::App(host) => self.with_host(now, host, Host::on_app),
                 Happening::Timer(host) => self.with_host(now, host, Host::on_timer),
                 Happening::Inbox(host) => self.with_host(now, host, Host::on_inbox),
+                Happening::Script => self.on_script(now),
             }
         }
     }
@@ -158,6 +167,27 @@ impl Part {
         } else {
             let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
             self.with_host(now, host, Host::on_port_free);
+        }
+    }
+
+    /// Tells a port what the scenario has it told: one an event, so that parts do not change the number of events.
+    #[cold]
+    fn on_script(&mut self, now: Time) {
+        if let Some(pause) = self.script.pop_due(now) {
+            self.pause(now, pause.lane, pause.class, pause.hold);
+        }
+        if let Some(due) = self.script.next_due() {
+            self.wires.queue.arm(self.wires.sources.script(), due.max(now));
+        }
+    }
+
+    /// Holds a class at the port that sends over `lane`, or lets it go.
+    fn pause(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
+        if self.net.switch_at(lane.reverse()).is_some() {
+            self.wires.pause(now, lane, class, hold);
+        } else {
+            let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
+            self.with_host(now, host, |host, cx| host.pause(cx, class, hold));
         }
     }
 

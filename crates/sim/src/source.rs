@@ -1,4 +1,4 @@
-//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host.
+//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then the script.
 
 use wiremend_units::{HostId, LaneId};
 
@@ -23,6 +23,8 @@ pub(crate) enum Happening {
     Timer(HostId),
     /// A notice is there.
     Inbox(HostId),
+    /// What a scenario says about a moment comes to pass.
+    Script,
 }
 
 impl Sources {
@@ -35,7 +37,7 @@ impl Sources {
     }
 
     pub(crate) fn count(self) -> usize {
-        2 * self.lanes as usize + 3 * self.hosts as usize
+        2 * self.lanes as usize + 3 * self.hosts as usize + 1
     }
 
     #[inline]
@@ -58,6 +60,10 @@ impl Sources {
         Source(2 * self.lanes + 2 * self.hosts + host.0)
     }
 
+    pub(crate) fn script(self) -> Source {
+        Source(2 * self.lanes + 3 * self.hosts)
+    }
+
     #[inline]
     pub(crate) fn happening(self, source: Source) -> Happening {
         let number = source.0;
@@ -72,7 +78,8 @@ impl Sources {
         match rest / self.hosts {
             0 => Happening::App(host),
             1 => Happening::Timer(host),
-            _ => Happening::Inbox(host),
+            2 => Happening::Inbox(host),
+            _ => Happening::Script,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::notice::Notice;
 use crate::observe::Watch;
+use crate::pause::Hold;
 use crate::prefetch::prefetch;
 use crate::queue::{Queue, Source};
 use crate::ring::{Pool, Ring};
@@ -275,21 +276,35 @@ impl Wires {
             }
             Taken::Passed => self.transmit(now, lane, id),
             Taken::Queued => {
-                let due = port.busy_until.max(now);
-                self.queue.arm_by(self.sources.tx(lane), due);
+                self.arm_egress(now, lane);
             }
         }
     }
 
-    /// A scheduled port has fallen free.
+    /// A scheduled port has fallen free, or a pause that held all that waits for it is over.
     pub(crate) fn on_egress_free(&mut self, now: Time, lane: LaneId) {
+        debug_assert!(self.ports[lane.index()].busy_until <= now, "nothing starts while a frame leaves");
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let Some(frame) = egress.next(now) else { return };
-        let more = egress.has_queued();
-        self.transmit(now, lane, frame);
-        if more {
-            let due = self.ports[lane.index()].busy_until;
-            self.queue.arm(self.sources.tx(lane), due);
+        if let Some(frame) = egress.next(now) {
+            self.transmit(now, lane, frame);
+        }
+        self.arm_egress(now, lane);
+    }
+
+    /// Holds a class at a scheduled port, or lets it go.
+    pub(crate) fn pause(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
+        let egress = self.egresses[lane.index()].as_mut().expect("a port that may be paused has an egress");
+        egress.pause(class, hold);
+        self.arm_egress(now, lane);
+    }
+
+    /// Comes back when the first of the frames that wait may start. A hold that comes later makes that too early
+    /// once, and never too late.
+    fn arm_egress(&mut self, now: Time, lane: LaneId) {
+        let free_at = self.ports[lane.index()].busy_until.max(now);
+        let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
+        if let Some(due) = egress.next_start(free_at) {
+            self.queue.arm_by(self.sources.tx(lane), due);
         }
     }
 
@@ -335,5 +350,75 @@ impl Port {
 impl Outbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.notices.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::network::Lane;
+    use crate::schedule::Schedule;
+
+    const LANE: LaneId = LaneId(0);
+
+    /// One scheduled port of 8 Gbit/s: a nanosecond a byte.
+    fn wires() -> Wires {
+        let sources = Sources::new(2, 2);
+        let mut wires = Wires::new(Queue::new(1, sources.count(), Span::from_us(1)), sources, 1);
+        let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
+        wires.add_port(&lane, None);
+        wires.add_port(&lane, None);
+        wires.set_egress(LANE, Egress::scheduled(Schedule::strict(), None));
+        wires
+    }
+
+    fn enqueue(wires: &mut Wires, now: Time, class: u8) {
+        let frame = wires.frames.insert(Frame { class, len: 980, ..Frame::blank() });
+        wires.enqueue(now, LANE, frame);
+    }
+
+    /// Handles what the port wants until `end`; when it wanted something.
+    fn run(wires: &mut Wires, end: Time) -> Vec<u64> {
+        let mut times = Vec::new();
+        while let Some((now, source)) = wires.queue.pop(end) {
+            assert_eq!(source, wires.sources.tx(LANE));
+            wires.on_egress_free(now, LANE);
+            times.push(now.as_ns());
+        }
+        times
+    }
+
+    #[test]
+    fn a_port_wakes_by_itself_when_a_pause_is_over() {
+        let mut wires = wires();
+        wires.pause(Time::ZERO, LANE, 3, Hold { from: Time::ZERO, until: Time::from_ns(50_000) });
+        enqueue(&mut wires, Time::from_ns(10), 3);
+        enqueue(&mut wires, Time::from_ns(20), 3);
+        assert_eq!(run(&mut wires, Time::from_ns(100_000)), [50_000, 51_000], "and at no other time");
+        assert_eq!(wires.ports[0].busy_until, Time::from_ns(52_000));
+    }
+
+    #[test]
+    fn a_port_wakes_when_it_is_let_go() {
+        let mut wires = wires();
+        wires.pause(Time::ZERO, LANE, 3, Hold { from: Time::ZERO, until: Time::MAX });
+        enqueue(&mut wires, Time::from_ns(10), 3);
+        assert!(run(&mut wires, Time::from_ns(30_000)).is_empty());
+        let now = Time::from_ns(30_000);
+        wires.pause(now, LANE, 3, Hold { from: now + Hold::NOTICE, until: now });
+        assert_eq!(run(&mut wires, Time::from_ns(100_000)), [30_000]);
+    }
+
+    #[test]
+    fn a_pause_can_be_longer_or_shorter_than_first_told() {
+        let mut wires = wires();
+        let hold = |from, until| Hold { from: Time::from_ns(from), until: Time::from_ns(until) };
+        wires.pause(Time::ZERO, LANE, 0, hold(0, 10_000));
+        enqueue(&mut wires, Time::ZERO, 0);
+        wires.pause(Time::from_ns(5_000), LANE, 0, hold(5_001, 40_000));
+        assert_eq!(run(&mut wires, Time::from_ns(20_000)), [10_000], "once too early");
+        wires.pause(Time::from_ns(20_000), LANE, 0, hold(20_001, 25_000));
+        assert_eq!(run(&mut wires, Time::from_ns(100_000)), [25_000]);
+        assert_eq!(wires.ports[0].busy_until, Time::from_ns(26_000));
     }
 }

@@ -128,10 +128,13 @@ fn draw(seed: u64) -> String {
     let mend = draw_mend(&mut dice, &transport);
     let workloads: String = (0..dice.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut dice)).collect();
     let impairs: String = (0..dice.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut dice)).collect();
+    let stop = dice.pick(&["300us", "2ms", "5ms"]);
+    let classes = draw_classes(&mut dice);
+    let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
+    let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
     let text = format!(
-        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{mend}\
-         [stop]\nafter = \"{}\"\n{workloads}{impairs}",
-        dice.pick(&["300us", "2ms", "5ms"])
+        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
+         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}"
     );
     scenario(&text);
     text
@@ -194,6 +197,44 @@ fn draw_mend(dice: &mut Dice, transport: &str) -> String {
         dice.below(copies),
         dice.below(copies),
         dice.pick(&["true", "false"]),
+    )
+}
+
+/// The class of all connections, and how switches share.
+fn draw_classes(dice: &mut Dice) -> String {
+    let class = dice.pick(&[0, 0, 3, 7]);
+    let switch = dice.pick(&[
+        "",
+        "",
+        "class = [{ number = 0, weight = 1 }]",
+        "class = [{ number = 0, weight = 1 }, { number = 3, weight = 3 }]",
+        "class = [{ number = 0, weight = 50 }, { number = 3, weight = 20 }, { number = 5, weight = 30 }]",
+        "class = [{ number = 7, weight = 2 }, { number = 3, weight = 1000 }, { number = 5 }]",
+    ]);
+    format!("class = {class}\n[switch]\n{switch}\n")
+}
+
+/// A load that nobody acknowledges.
+fn draw_load(dice: &mut Dice) -> String {
+    let (src, dst) = dice.pick(&[("0", "last"), ("0", "last"), ("1", "0")]);
+    format!(
+        "[[workload]]\nkind = \"cbr\"\nrate = \"{}\"\nframe = {}\nclass = {}\nstart = \"{}\"\nstop = \"250us\"\n\
+         src = \"{src}\"\ndst = \"{dst}\"\n",
+        dice.pick(&["1Gbps", "12Gbps", "30Gbps"]),
+        dice.pick(&[64, 1000, 9216]),
+        dice.pick(&[0, 3, 5]),
+        dice.pick(&["0s", "20us"]),
+    )
+}
+
+fn draw_pause(dice: &mut Dice) -> String {
+    format!(
+        "[[pause]]\nlinks = \"{}\"\ndirection = \"{}\"\nclass = {}\nstart = \"{}\"\n{}",
+        dice.pick(&["all", "hosts", "switches"]),
+        dice.pick(&["both", "forward", "backward"]),
+        dice.pick(&[0, 3, 5, 7]),
+        dice.pick(&["0s", "1us", "33us", "120us"]),
+        dice.pick(&["stop = \"121us\"\n", "stop = \"180us\"\n", "stop = \"1ms\"\n", ""]),
     )
 }
 

@@ -6,29 +6,22 @@ use wiremend_impair::{
     BadImpairment, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment,
     Impairments, IpId, Model, Rule, Script, Window,
 };
-use wiremend_scenario::{Direction, Fault, Impair, PacketKind, Scenario};
+use wiremend_scenario::{Fault, Impair, PacketKind, Scenario};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
 
-use super::{BuildError, links};
+use super::BuildError;
+use super::topology::lanes;
 use crate::network::{Network, purpose};
 
 pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
     let mut by_lane: BTreeMap<LaneId, Impairments> = BTreeMap::new();
     for (number, impair) in scenario.impairs.iter().enumerate() {
-        let found = links(&net.graph, &impair.links.value);
-        for link in found.map_err(|what| BuildError::at(impair.links.place, what))? {
-            let lanes: &[LaneId] = match impair.direction {
-                Direction::Both => &[link.forward(), link.backward()],
-                Direction::Forward => &[link.forward()],
-                Direction::Backward => &[link.backward()],
-            };
-            for lane in lanes {
-                let entity = (number as u64) << 32 | u64::from(lane.0);
-                let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
-                let made = impairment(impair, seed)
-                    .map_err(|error| BuildError::at(impair.place, error.to_string()))?;
-                by_lane.entry(*lane).or_default().push(made);
-            }
+        for lane in lanes(&net.graph, &impair.links, impair.direction)? {
+            let entity = (number as u64) << 32 | u64::from(lane.0);
+            let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
+            let made =
+                impairment(impair, seed).map_err(|error| BuildError::at(impair.place, error.to_string()))?;
+            by_lane.entry(lane).or_default().push(made);
         }
     }
     Ok(by_lane.into_iter().collect())

@@ -1,6 +1,7 @@
 //! From a scenario to parts that can run.
 
 mod impair;
+mod pause;
 mod topology;
 mod workload;
 
@@ -19,6 +20,8 @@ use crate::part::Part;
 use crate::queue::Queue;
 use crate::repeat::{Repeaters, Repeats};
 use crate::run::Limits;
+use crate::schedule::Schedule;
+use crate::script::{Script, ScriptedPause};
 use crate::simulation::Options;
 use crate::source::Sources;
 use crate::wires::Wires;
@@ -76,10 +79,15 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let impairments = impair::place(scenario, &net)?;
     let owner_of_node = assign(&net, options.threads);
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
-    let ports = ports(scenario, options);
+    let pauses = pause::place(scenario, &net)?;
+    let ports = ports(scenario, options, &pauses);
     let mut parts: Vec<_> =
-        (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, ports)).collect();
+        (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
+    for (number, part) in parts.iter_mut().enumerate() {
+        part.script =
+            Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
+    }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
     }
@@ -106,18 +114,39 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     Ok(Built { parts, limits, net })
 }
 
-/// How ports are made.
-#[derive(Clone, Copy)]
-struct PortKind {
+/// How the ports of switches are made.
+struct PortKinds {
+    schedule: Schedule,
+    /// Whether all are scheduled.
     scheduled: bool,
+    /// Those that are scheduled anyway, ascending.
+    paused: Vec<LaneId>,
     buffer_bytes_max: Option<u64>,
 }
 
-fn ports(scenario: &Scenario, options: &Options) -> PortKind {
-    let mut classes = workload::classes(scenario);
-    classes.dedup();
-    let scheduled = options.scheduled || scenario.engine.ports == Ports::Scheduled || classes.len() > 1;
-    PortKind { scheduled, buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get) }
+fn ports(scenario: &Scenario, options: &Options, pauses: &[ScriptedPause]) -> PortKinds {
+    let scheduled = options.scheduled
+        || scenario.engine.ports == Ports::Scheduled
+        || workload::classes(scenario).len() > 1
+        || scenario.switch.weights().next().is_some();
+    let mut paused: Vec<_> = pauses.iter().map(|pause| pause.lane).collect();
+    paused.sort_unstable();
+    PortKinds {
+        schedule: Schedule::weighted(&scenario.switch.weights().collect::<Vec<_>>()),
+        scheduled,
+        paused,
+        buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get),
+    }
+}
+
+impl PortKinds {
+    /// `None`: the plain port.
+    fn egress(&self, lane: LaneId) -> Option<Egress> {
+        if self.scheduled || self.paused.binary_search(&lane).is_ok() {
+            return Some(Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max));
+        }
+        self.buffer_bytes_max.map(Egress::fifo)
+    }
 }
 
 fn transport(scenario: &Scenario) -> Transport {
@@ -215,7 +244,7 @@ fn new_part(
     owner_of_node: &Arc<[u16]>,
     number: u16,
     count: usize,
-    ports: PortKind,
+    ports: &PortKinds,
 ) -> Part {
     let graph = &net.graph;
     let sources = Sources::new(graph.lane_count() as usize, graph.host_count() as usize);
@@ -225,12 +254,11 @@ fn new_part(
         let to = owner_of_node[graph.lane_to(lane).index()];
         wires.add_port(&net.lanes[lane.index()], (to != number).then_some(to));
         let is_switch = graph.lane_from(lane).0 >= graph.host_count();
-        if is_switch && owner_of_node[graph.lane_from(lane).index()] == number {
-            match (ports.scheduled, ports.buffer_bytes_max) {
-                (true, max) => wires.set_egress(lane, Egress::strict(max)),
-                (false, Some(max)) => wires.set_egress(lane, Egress::fifo(max)),
-                (false, None) => {}
-            }
+        if is_switch
+            && owner_of_node[graph.lane_from(lane).index()] == number
+            && let Some(egress) = ports.egress(lane)
+        {
+            wires.set_egress(lane, egress);
         }
     }
     Part {
@@ -239,6 +267,7 @@ fn new_part(
         owner_of_node: Arc::clone(owner_of_node),
         wires,
         hosts: graph.hosts().map(|host| Host::new(host, graph.uplink(host))).collect(),
+        script: Script::default(),
         tally: Tally::default(),
         repeaters: net
             .transport

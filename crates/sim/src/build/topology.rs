@@ -1,8 +1,8 @@
 //! The network of a scenario.
 
 use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Size, Topology};
-use wiremend_scenario::{LinkSet, Scenario, Shape};
-use wiremend_units::LinkId;
+use wiremend_scenario::{Direction, LinkSet, Placed, Scenario, Shape};
+use wiremend_units::{LaneId, LinkId};
 
 use super::BuildError;
 
@@ -37,6 +37,22 @@ pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String>
         LinkSet::Switches => Ok(of_role(LinkRole::Switch).collect()),
         LinkSet::Named(names) => names.iter().map(|name| by_name(graph, name)).collect(),
     }
+}
+
+/// The directions of links that a scenario means, in order.
+pub(super) fn lanes(
+    graph: &Graph,
+    set: &Placed<LinkSet>,
+    direction: Direction,
+) -> Result<Vec<LaneId>, BuildError> {
+    let links = links(graph, &set.value).map_err(|what| BuildError::at(set.place, what))?;
+    let lanes = links.into_iter().flat_map(|link| [link.forward(), link.backward()]);
+    let is_meant = |lane: &LaneId| match direction {
+        Direction::Both => true,
+        Direction::Forward => *lane == lane.link().forward(),
+        Direction::Backward => *lane == lane.link().backward(),
+    };
+    Ok(lanes.filter(is_meant).collect())
 }
 
 fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
@@ -89,7 +105,7 @@ fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Grap
             NamedLink { a, b, cable }
         })
         .collect();
-    let names = |nodes: &[wiremend_scenario::Placed<wiremend_scenario::Name>]| {
+    let names = |nodes: &[Placed<wiremend_scenario::Name>]| {
         nodes.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     Graph::from_links(&names(&graph.hosts), &names(&graph.switches), &links)

@@ -1,12 +1,14 @@
 //! A host: one NIC port, many connections, and the applications that use them.
 //!
 //! The NIC makes a packet when its port can send it, so a NAK can still change what the next packet is. Order on
-//! the port: acknowledgements, then connections round robin, each when its pacing allows ([`nic`]).
+//! the port: acknowledgements, then connections round robin, each when its pacing allows, but for classes that are
+//! paused ([`nic`]).
 //! [`connection`] is the requester's side of a connection, [`context`] the responder's.
 
 mod connection;
 mod context;
 mod nic;
+mod raw;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};

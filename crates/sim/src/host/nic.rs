@@ -9,13 +9,12 @@ use wiremend_units::{HostId, LaneId, Psn, QpNum, Time};
 use wiremend_wire::Opcode;
 
 use super::context::Responding;
+use super::raw::RawFrames;
 use super::{Context, Host};
 use crate::app::Raw;
 use crate::frame::{self, Frame, Kind};
 use crate::network::Transport;
-
-/// Frames of open-loop loads that wait at most; more are dropped and counted.
-pub(super) const RAW_WAITING_MAX: usize = 1024;
+use crate::pause::{Hold, Pauses};
 
 pub(super) struct Nic {
     uplink: LaneId,
@@ -27,7 +26,10 @@ pub(super) struct Nic {
     pub(super) ready: VecDeque<Sender>,
     /// Requesters that wait for their pacing, by when it allows them.
     paced: BinaryHeap<Reverse<(Time, u32)>>,
-    raw: VecDeque<Frame>,
+    /// Frames of open-loop loads, if there ever were any.
+    raw: Option<Box<RawFrames>>,
+    /// Which classes must wait, if one ever had to.
+    pauses: Option<Box<Pauses>>,
 }
 
 /// A half of a connection with something to send.
@@ -69,13 +71,47 @@ impl Nic {
             acks: VecDeque::new(),
             ready: VecDeque::new(),
             paced: BinaryHeap::new(),
-            raw: VecDeque::new(),
+            raw: None,
+            pauses: None,
         }
     }
 
     #[inline]
     fn has_work(&self) -> bool {
-        !self.ready.is_empty() || !self.control.is_empty() || !self.acks.is_empty() || !self.raw.is_empty()
+        self.connections_have_work() || self.raw.as_ref().is_some_and(|raw| !raw.is_empty())
+    }
+
+    #[inline]
+    fn connections_have_work(&self) -> bool {
+        !self.ready.is_empty() || !self.control.is_empty() || !self.acks.is_empty()
+    }
+
+    #[inline]
+    fn is_paused(&self, class: u8, at: Time) -> bool {
+        self.pauses.as_ref().is_some_and(|pauses| pauses.is_paused(class, at))
+    }
+
+    /// When something may go, if the port is free from `free_at` on; all connections have one `class`.
+    #[inline]
+    fn next_start(&self, free_at: Time, class: u8) -> Option<Time> {
+        if let Some(pauses) = &self.pauses {
+            return self.next_start_with(pauses, free_at, class);
+        }
+        if self.has_work() { Some(free_at) } else { self.next_paced().map(|time| free_at.max(time)) }
+    }
+
+    #[cold]
+    fn next_start_with(&self, pauses: &Pauses, free_at: Time, class: u8) -> Option<Time> {
+        let ready = self.connections_have_work().then_some(free_at);
+        let connections = ready.or_else(|| self.next_paced().map(|time| free_at.max(time)));
+        let connections = connections.map(|start| pauses.opens(class, start));
+        let raw = self.raw.iter().flat_map(|raw| raw.classes()).map(|class| pauses.opens(class, free_at));
+        raw.chain(connections).min().filter(|start| *start < Time::MAX)
+    }
+
+    #[inline]
+    fn next_paced(&self) -> Option<Time> {
+        self.paced.peek().map(|Reverse((time, _))| *time)
     }
 }
 
@@ -146,19 +182,31 @@ impl Host {
     /// Comes back when the port is free and there is something to send.
     #[inline]
     fn arm_port(&mut self, cx: &mut Context<'_>) {
-        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until;
-        let due = if self.nic.has_work() {
-            free_at
-        } else if let Some(Reverse((time, _))) = self.nic.paced.peek() {
-            free_at.max(*time)
-        } else {
-            return;
-        };
-        let source = cx.wires.sources.tx(self.nic.uplink);
-        cx.wires.queue.arm_by(source, due.max(cx.now));
+        let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until.max(cx.now);
+        if let Some(due) = self.nic.next_start(free_at, cx.net.transport.class) {
+            let source = cx.wires.sources.tx(self.nic.uplink);
+            cx.wires.queue.arm_by(source, due);
+        }
+    }
+
+    /// Holds a class, or lets it go.
+    pub(crate) fn pause(&mut self, cx: &mut Context<'_>, class: u8, hold: Hold) {
+        self.nic.pauses.get_or_insert_with(|| Box::new(Pauses::new())).pause(class, hold);
+        self.arm_port(cx);
     }
 
     fn next_frame(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
+        let may_send = !self.nic.is_paused(cx.net.transport.class, cx.now);
+        if may_send && let Some(frame) = self.next_of_connections(cx) {
+            return Some(frame);
+        }
+        let Nic { raw, pauses, .. } = &mut self.nic;
+        let is_open = |class| !pauses.as_ref().is_some_and(|pauses| pauses.is_paused(class, cx.now));
+        raw.as_mut()?.pop(is_open)
+    }
+
+    #[inline]
+    fn next_of_connections(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
         if let Some(frame) = self.nic.control.pop_front() {
             return Some(frame);
         }
@@ -183,7 +231,7 @@ impl Host {
                 return frame;
             }
         }
-        self.nic.raw.pop_front()
+        None
     }
 
     #[inline]
@@ -241,11 +289,7 @@ impl Host {
 
     /// One frame of an open-loop load.
     pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: Raw) {
-        if self.nic.raw.len() >= RAW_WAITING_MAX {
-            self.counters.raw_refused += 1;
-            return;
-        }
-        self.nic.raw.push_back(Frame {
+        let frame = Frame {
             packet: rc::Packet::new(Opcode::SendOnly, QpNum::default(), Psn::default()),
             src: self.id,
             dst: raw.dst,
@@ -260,8 +304,12 @@ impl Host {
             copy: 0,
             replica: 0,
             purpose: Purpose::New,
-        });
-        self.kick(cx);
+        };
+        if self.nic.raw.get_or_insert_default().push(frame) {
+            self.kick(cx);
+        } else {
+            self.counters.raw_refused += 1;
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::{BufRead, Cursor, Result};
 
 use wiremend_measure::FlowRow;
 use wiremend_scenario::Scenario;
-use wiremend_sim::{Files, Observer, Options, Results, Simulation};
+use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
 
 /// The first variant of a scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -28,12 +28,27 @@ pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options::new(scenario(text).seed.get()))
 }
 
+/// Runs with the given options and keeps what left on captured links.
+#[allow(dead_code, reason = "not every test looks at frames")]
+pub(crate) fn capture_with(text: &str, options: &Options) -> (Results, Vec<Captured>) {
+    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
+        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let mut rows = Rows::default();
+    let results = simulation.run(&mut rows).expect("frames are kept in memory");
+    (results, rows.1)
+}
+
 #[derive(Default)]
-struct Rows(Vec<FlowRow>);
+struct Rows(Vec<FlowRow>, Vec<Captured>);
 
 impl Observer for Rows {
     fn on_row(&mut self, row: &FlowRow) -> Result<()> {
         self.0.push(*row);
+        Ok(())
+    }
+
+    fn on_frame(&mut self, captured: &Captured) -> Result<()> {
+        self.1.push(*captured);
         Ok(())
     }
 }

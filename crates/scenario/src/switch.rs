@@ -1,0 +1,49 @@
+//! What switches do with frames that wait.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::quantity::Within;
+use crate::value::Placed;
+
+/// How the output ports of all switches divide their link among traffic classes.
+///
+/// A class without a weight is strict: of the strict classes that have frames, the one with the highest number goes, and
+/// all classes are strict if nothing is said. The classes with a weight share what the strict ones leave, in proportion
+/// to their weights and counted in bytes on the wire, so that unequal frames do not change the shares (deficit round
+/// robin, Shreedhar and Varghese, SIGCOMM 1995). What a class does not use goes to the others.
+///
+/// ```toml
+/// [[switch.class]]
+/// number = 3
+/// weight = 3
+///
+/// [[switch.class]]
+/// number = 0
+/// weight = 1
+/// ```
+#[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Switch {
+    /// Traffic classes, each at most once; those that are left out are strict.
+    #[serde(rename = "class", skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<Class>,
+}
+
+/// How ports treat one traffic class.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Class {
+    /// The class.
+    pub number: Placed<Within<u8, 0, 7>>,
+    /// Its share, in proportion to the weights of the other classes; if left out, it is strict.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weight: Option<Within<u32, 1, 1000>>,
+}
+
+impl Switch {
+    /// The classes that share by weight, each with its weight.
+    pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
+        self.classes.iter().filter_map(|class| Some((class.number.get(), class.weight?.get())))
+    }
+}
