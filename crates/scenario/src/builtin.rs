@@ -39,6 +39,7 @@ const LIBRARY: &[Shipped] = shipped![
     "bench/ws50-k4.csv",
     "bench/ws50-k8.csv",
     "bench/ws50-k16.csv",
+    "claims/attenuation.toml",
     "claims/livelock.toml",
     "claims/ping-pong.toml",
     "claims/waste.toml",
