@@ -20,7 +20,7 @@ pub struct Topology {
     #[serde(rename = "kind")]
     #[schemars(flatten)]
     pub shape: Shape,
-    /// Rate of all links.
+    /// Rate of all links; at least 1 Mbps, as all rates of links.
     #[serde(with = "value")]
     #[schemars(with = "Shown<Rate>")]
     pub rate: Rate,
