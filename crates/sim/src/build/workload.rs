@@ -1,6 +1,7 @@
 //! The workloads of a scenario, as applications on hosts.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
@@ -97,11 +98,12 @@ impl Maker<'_> {
         let stop = kind.duration.map_or(Time::MAX, |duration| start.saturating_add(duration));
         let flows = kind.flows.map_or(u64::MAX, wiremend_scenario::Within::get);
         let mut apps = Vec::new();
-        for (index, (source, hosts)) in sources.into_iter().enumerate() {
+        for (index, (source, pick)) in sources.into_iter().enumerate() {
             let index = index as u64;
-            let share = if kind.pattern == Pattern::Incast { count } else { 1 };
-            let rate = self.net.lanes[self.net.uplink(source).index()].rate;
-            let Some(pick) = Pick::new(source, hosts) else { continue };
+            // The load is that of the source's link, but of an incast that of the one link where all meet.
+            let (loaded, share) =
+                if kind.pattern == Pattern::Incast { (pick.first(), count) } else { (source, 1) };
+            let rate = self.net.lanes[self.net.uplink(loaded).index()].rate;
             apps.push((
                 source,
                 App::Poisson(Poisson::new(Arrivals {
@@ -200,34 +202,48 @@ impl Maker<'_> {
                 }
             }
             Named::File(name) => {
-                let mut text = String::new();
-                let reader = self.files.open(name).map_err(at)?;
-                std::io::Read::read_to_string(
-                    &mut std::io::Read::take(reader, SIZE_FILE_BYTES_MAX),
-                    &mut text,
-                )
-                .map_err(|error| at(format!("{name}: {error}")))?;
-                let table = SizeTable::parse_csv(&text).map_err(|error| at(format!("{name}: {error}")))?;
-                Ok(Sizes::Table(Arc::new(table)))
+                let text = read_sizes(self.files.open(name).map_err(at)?);
+                let table = text.and_then(|text| SizeTable::parse_csv(&text).map_err(|error| error.to_string()));
+                Ok(Sizes::Table(Arc::new(table.map_err(|why| at(format!("{name}: {why}")))?)))
             }
         }
     }
 }
 
-const SIZE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// The text of a table of sizes, if it is as short as tables are.
+fn read_sizes(reader: impl Read) -> Result<String, String> {
+    const BYTES_MAX: u64 = 4 << 20;
+    let mut text = String::new();
+    let read = reader.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > BYTES_MAX {
+        return Err(format!("too long for a table of sizes; at most {BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
 
 fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Apps {
     planned.into_iter().map(|(host, flows)| (host, App::List(List::new(flows)))).collect()
 }
 
-/// Each source with those that it may send to.
-fn destinations(pairs: &Pairs) -> Vec<(HostId, Arc<[HostId]>)> {
+/// Each source once, with those that it sends to. Who has nobody but itself to send to is no source.
+fn destinations(pairs: &Pairs) -> Vec<(HostId, Pick)> {
     match pairs {
         Pairs::Product { src, dst } => {
             let all: Arc<[HostId]> = dst.as_slice().into();
-            src.iter().map(|src| (*src, Arc::clone(&all))).collect()
+            src.iter().filter_map(|src| Some((*src, Pick::new(*src, Arc::clone(&all))?))).collect()
         }
-        Pairs::Listed(pairs) => pairs.iter().map(|(src, dst)| (*src, Arc::from([*dst].as_slice()))).collect(),
+        Pairs::Listed(pairs) => {
+            let mut sources: Vec<(HostId, Vec<HostId>)> = Vec::new();
+            let mut places = BTreeMap::new();
+            for (src, dst) in pairs {
+                let place = *places.entry(*src).or_insert(sources.len());
+                if place == sources.len() {
+                    sources.push((*src, Vec::new()));
+                }
+                sources[place].1.push(*dst);
+            }
+            sources.into_iter().filter_map(|(src, dst)| Some((src, Pick::new(src, dst.into())?))).collect()
+        }
     }
 }
 
