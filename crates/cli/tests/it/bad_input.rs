@@ -46,6 +46,13 @@ fn an_unknown_field_is_shown_where_it_stands() {
 }
 
 #[test]
+fn an_impairment_of_no_link_is_refused() {
+    let text = format!("{SMALL}[[impair]]\nkind = \"frames\"\nlinks = \"switches\"\nrate = 0.5\n");
+    let line = wiremend_with(&text, &["run", "-"]).refused(2);
+    assert!(line.starts_with("wiremend: stdin:10:9: this network has no links between switches"), "{line}");
+}
+
+#[test]
 fn bad_values_name_file_line_and_column() {
     let directory = tempdir().unwrap();
     let cases = [
