@@ -32,6 +32,9 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     if results.trace.is_empty() {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
+    if results.trace_left_out > 0 {
+        terminal::say(&format!("the flow has {} more steps; the first are kept", results.trace_left_out));
+    }
     let name = |node: NodeId| names[node.index()].clone();
     if asked.json {
         let steps: Vec<_> = results.trace.iter().map(|record| step(record, &name)).collect();

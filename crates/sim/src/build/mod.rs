@@ -86,7 +86,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (host, app) in apps {
         parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].add_app(app);
     }
-    watch(&mut parts, &net, options, owner);
+    watch(&mut parts, &net, options, ports, owner);
     let sample_every = scenario.series.as_ref().map(|series| series.every);
     if let Some(series) = &scenario.series {
         for link in
@@ -114,9 +114,8 @@ struct PortKind {
 }
 
 fn ports(scenario: &Scenario, options: &Options) -> PortKind {
-    let mut classes = workload::classes(scenario);
-    classes.dedup();
-    let scheduled = options.scheduled || scenario.engine.ports == Ports::Scheduled || classes.len() > 1;
+    let several_classes = workload::classes(scenario).len() > 1;
+    let scheduled = options.scheduled || scenario.engine.ports == Ports::Scheduled || several_classes;
     PortKind { scheduled, buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get) }
 }
 
@@ -257,12 +256,26 @@ fn horizon(net: &Network) -> Span {
     net.lanes.iter().map(|lane| lane.delay + lane.rate.serialize(full)).max().unwrap_or(Span::from_us(1))
 }
 
-fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(LaneId) -> usize) {
+/// Marks what an observer wants to see. A port that is watched settles a departure when it happens, so that what is
+/// seen comes in the order of time and nothing is seen that the end of the run forestalls.
+fn watch(
+    parts: &mut [Part],
+    net: &Network,
+    options: &Options,
+    ports: PortKind,
+    owner: impl Fn(LaneId) -> usize,
+) {
     let lanes = net.graph.lane_count() as usize;
+    let mark = |wires: &mut Wires, lane: LaneId| {
+        wires.watch(lane);
+        if net.switch_at(lane.reverse()).is_some() {
+            wires.set_egress(lane, Egress::strict(ports.buffer_bytes_max));
+        }
+    };
     for link in &options.captures {
         for lane in [link.forward(), link.backward()] {
             let wires = &mut parts[owner(lane)].wires;
-            wires.watch(lane);
+            mark(wires, lane);
             wires.watch.capture(lane, lanes);
         }
     }
@@ -271,7 +284,7 @@ fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(La
         let wires = &mut parts[0].wires;
         let ends =
             net.graph.lanes().map(|lane| (net.graph.lane_from(lane), net.graph.lane_to(lane))).collect();
-        net.graph.lanes().for_each(|lane| wires.watch(lane));
+        net.graph.lanes().for_each(|lane| mark(wires, lane));
         wires.watch.trace(flow, ends);
     }
 }
