@@ -162,8 +162,8 @@ impl Batch<'_> {
     fn out_of_memory(&self, run: &Run<'_>, max: Option<u64>) -> Failure {
         let max = wiremend_report::human::bytes(max.unwrap_or(u64::MAX) as f64);
         Failure::Environment(format!(
-            "{}: variant \"{}\": the frames under way need more than the {max} of memory that are free; bound them by \
-             transport.window or topology.buffer, or lower the load",
+            "{}: variant \"{}\": the frames and flows under way need more than the {max} of memory that are free; bound \
+             them by transport.window, topology.buffer or transport.qp, or lower the load",
             self.input.file.source(),
             run.variant.name,
         ))

@@ -84,7 +84,7 @@ fn simulate(
     let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;
     match results.ending {
         Ending::Memory => Err(Failure::Environment(format!(
-            "{}: the frames under way need more memory than is free; bound them by transport.window",
+            "{}: the frames and flows under way need more memory than is free; bound them by transport.window",
             input.file.source()
         ))),
         // The traced flow has ended and nothing else matters, or somebody pressed Ctrl-C.

@@ -226,6 +226,17 @@ fn a_network_that_does_not_fit_in_memory_is_refused_before_it_is_built() {
     );
 }
 
+/// Each flow that is under way has its connection.
+#[cfg(target_os = "linux")]
+#[test]
+fn flows_at_once_that_do_not_fit_in_memory_are_refused_before_they_begin() {
+    let run = "ulimit -v 1000000 && exec \"$0\" run nak --set workload.0.count=1000000 --threads 1";
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", run, env!("CARGO_BIN_EXE_wiremend")]).output().unwrap();
+    let line = ended(output).refused(3);
+    assert!(line.contains("1000000 flows at once need about 1.4GB") && line.contains("transport.qp"), "{line}");
+}
+
 /// A load that piles up frames without end stops when they fill the memory that there is.
 #[cfg(target_os = "linux")]
 #[test]

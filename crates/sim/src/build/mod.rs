@@ -18,7 +18,7 @@ use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
 use crate::repeat::{Repeaters, Repeats};
-use crate::run::Limits;
+use crate::run::{Limits, Memory};
 use crate::simulation::Options;
 use crate::source::Sources;
 use crate::wires::Wires;
@@ -61,6 +61,9 @@ const HOST_BYTES: u64 = 1_500;
 /// Bytes that a frame under way takes at worst: its place, its entry in a ring, and the old copies of both while
 /// they double.
 const FRAME_BYTES: u64 = 256;
+/// Bytes that a flow under way takes: a connection at both of its ends, or a place in one that it shares.
+const FLOW_BYTES: u64 = 1_400;
+const SHARED_FLOW_BYTES: u64 = 300;
 
 pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
     check_memory(scenario, options)?;
@@ -72,7 +75,12 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         host_rx: topology.host_rx_latency,
     };
     let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
-    let apps = workload::place(scenario, files, &net)?;
+    let memory = Memory {
+        bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
+        frame_bytes: FRAME_BYTES,
+        flow_bytes: if net.transport.per_pair { SHARED_FLOW_BYTES } else { FLOW_BYTES },
+    };
+    let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, &net)?;
     let owner_of_node = assign(&net, options.threads);
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
@@ -101,7 +109,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         stop_at: Time::ZERO + scenario.stop.after,
         lookahead: net.plan.lookahead,
         sample_every,
-        in_flight_max: options.memory_bytes_max.map_or(u64::MAX, |max| max / FRAME_BYTES),
+        memory,
     };
     Ok(Built { parts, limits, net })
 }

@@ -15,6 +15,7 @@ use crate::app::{
     App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
 };
 use crate::network::{Network, purpose};
+use crate::run::Memory;
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
@@ -25,11 +26,12 @@ pub(super) fn place(
     scenario: &Scenario,
     files: &dyn Files,
     net: &Network,
+    memory: Memory,
 ) -> Result<Vec<(HostId, Placed)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
-        let maker = Maker { scenario, files, net, workload, first_flow, number: number as u64 };
+        let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
             placed.push((host, Placed { port: number as u16, app, done: false }));
         }
@@ -54,6 +56,7 @@ struct Maker<'a> {
     scenario: &'a Scenario,
     files: &'a dyn Files,
     net: &'a Network,
+    memory: Memory,
     workload: &'a At<Workload>,
     first_flow: FlowId,
     number: u64,
@@ -132,6 +135,7 @@ impl Maker<'_> {
             .pairs(&self.scenario.topology)
             .map_err(|(place, what)| BuildError::at(place, what))?;
         let bytes = self.message(kind.bytes)?;
+        self.check_memory(pairs.len() * kind.count.get())?;
         let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
         let mut flow = self.first_flow;
         for (src, dst) in &pairs {
@@ -178,6 +182,20 @@ impl Maker<'_> {
             return Err(BuildError::at(dst.place, "`src` and `dst` are the same host; they must differ"));
         }
         Ok(ends)
+    }
+
+    /// Flows that begin at once are under way at once.
+    fn check_memory(&self, flows: u64) -> Result<(), BuildError> {
+        if self.memory.holds(0, flows) {
+            return Ok(());
+        }
+        let need = Bytes::new(flows.saturating_mul(self.memory.flow_bytes));
+        let what = format!(
+            "{flows} flows at once need about {need}, and {} are free; choose fewer, or let them share connections by \
+             transport.qp = \"per-pair\"",
+            Bytes::new(self.memory.bytes_max),
+        );
+        Err(BuildError { place: self.workload.place, what, environment: true })
     }
 
     fn message(&self, bytes: Bytes) -> Result<u32, BuildError> {
