@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wiremend_units::{Bytes, Rate};
+use wiremend_units::{Bytes, Rate, Span};
 
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
@@ -59,6 +59,9 @@ fn check_topology(topology: &Topology) -> Result<(), Misfit> {
     for rate in [Some(topology.rate), topology.host_rate, topology.switch_rate].into_iter().flatten() {
         check_rate(rate)?;
     }
+    let latencies = [topology.switch_latency, topology.host_tx_latency, topology.host_rx_latency];
+    let delays = [Some(topology.delay), topology.host_delay, topology.switch_delay].into_iter().flatten();
+    delays.chain(latencies).try_for_each(check_delay)?;
     match &topology.shape {
         Shape::Graph(graph) => check_graph(graph),
         Shape::Pair(_) | Shape::Chain(_) | Shape::FatTree(_) | Shape::LeafSpine(_) => Ok(()),
@@ -70,6 +73,15 @@ fn check_rate(rate: Rate) -> Result<(), Misfit> {
     const SLOWEST: Rate = Rate::from_bits_per_s(1_000_000);
     if rate < SLOWEST {
         return misfit(format!("a link of {rate} is too slow; at least {SLOWEST}"));
+    }
+    Ok(())
+}
+
+/// The longest path that a scenario can describe must be crossed within 64 bits of picoseconds.
+fn check_delay(delay: Span) -> Result<(), Misfit> {
+    const LONGEST: Span = Span::from_ms(10_000);
+    if delay > LONGEST {
+        return misfit(format!("a delay of {delay} is too long; at most {LONGEST}"));
     }
     Ok(())
 }
@@ -108,7 +120,8 @@ fn check_graph(graph: &Graph) -> Result<(), Misfit> {
                 format!("`{}` is linked to itself; ends differ", link.ends[0].as_str()),
             ));
         }
-        link.rate.map_or(Ok(()), check_rate).map_err(|(_, why)| (link.place, why))?;
+        let (rate, delay) = (link.rate.map_or(Ok(()), check_rate), link.delay.map_or(Ok(()), check_delay));
+        rate.and(delay).map_err(|(_, why)| (link.place, why))?;
         degree[a] += 1;
         degree[b] += 1;
         joined.join(a, b);

@@ -71,7 +71,10 @@ mod tests {
     fn a_long_list_of_names_is_cut() {
         let links: Vec<String> = (0..1000).map(|number| format!("h{number}-tor")).collect();
         let message = or_nearest("link", "h7-tr", &links.iter().map(String::as_str).collect::<Vec<_>>());
-        assert!(message.starts_with("unknown link `h7-tr`; did you mean `h7-tor`? allowed: h0-tor, "), "{message}");
+        assert!(
+            message.starts_with("unknown link `h7-tr`; did you mean `h7-tor`? allowed: h0-tor, "),
+            "{message}"
+        );
         assert!(message.ends_with(", h23-tor and 976 more"), "{message}");
     }
 

@@ -24,7 +24,7 @@ pub struct Topology {
     #[serde(with = "value")]
     #[schemars(with = "Shown<Rate>")]
     pub rate: Rate,
-    /// Propagation delay of all links.
+    /// Propagation delay of all links; at most 10 s, as all delays and latencies.
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub delay: Span,

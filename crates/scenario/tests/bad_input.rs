@@ -48,11 +48,7 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "rate = true",
         "s.toml:5:8: found boolean `true`; expected a rate such as \"100Gbps\"",
     ),
-    (
-        "rate = \"100Gbps\"",
-        "rate = \"999kbps\"",
-        "s.toml:2:1: a link of 999kbps is too slow; at least 1Mbps",
-    ),
+    ("rate = \"100Gbps\"", "rate = \"999kbps\"", "s.toml:2:1: a link of 999kbps is too slow; at least 1Mbps"),
     (
         "rate = \"100Gbps\"",
         "switch_rate = \"1bps\"",
@@ -63,6 +59,8 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "delay = \"5parsecs\"",
         "s.toml:5:9: `5parsecs` is not a time: the unit is unknown (write `1us`; units: ps, ns, us, µs, ms, s)",
     ),
+    ("rate = \"100Gbps\"", "rate = \"101Tbps\"", "s.toml:5:8: `101Tbps` is too large; at most 100Tbps"),
+    ("rate = \"100Gbps\"", "host_delay = \"11s\"", "s.toml:2:1: a delay of 11s is too long; at most 10s"),
     ("rate = \"100Gbps\"", "delay = \"9000000s\"", "s.toml:5:9: `9000000s` is too large; at most 1000000s"),
     (
         "rate = \"100Gbps\"",
@@ -399,6 +397,10 @@ fn graphs_that_are_not_networks_are_refused() {
         (
             graph("{ ends = [\"a\", \"s\"], rate = \"1kbps\" }"),
             "s.toml:6:10: a link of 1kbps is too slow; at least 1Mbps",
+        ),
+        (
+            graph("{ ends = [\"a\", \"s\"], delay = \"1000s\" }"),
+            "s.toml:6:10: a delay of 1000s is too long; at most 10s",
         ),
         (graph("{ ends = [\"s\"] }"), "s.toml:6:19: found 1; expected an array of length 2"),
         (good.replace("\"t\"]", "\"a\"]"), "s.toml:5:18: a second node `a`; names are unique"),

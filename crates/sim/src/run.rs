@@ -91,7 +91,8 @@ pub(crate) struct Memory {
 impl Memory {
     /// Whether so many frames and flows fit.
     pub(crate) fn holds(&self, frames: u64, flows: u64) -> bool {
-        let [frames, flows] = [frames.saturating_mul(self.frame_bytes), flows.saturating_mul(self.flow_bytes)];
+        let [frames, flows] =
+            [frames.saturating_mul(self.frame_bytes), flows.saturating_mul(self.flow_bytes)];
         frames.saturating_add(flows) <= self.bytes_max
     }
 }

@@ -234,7 +234,10 @@ fn flows_at_once_that_do_not_fit_in_memory_are_refused_before_they_begin() {
     let mut shell = std::process::Command::new("sh");
     let output = shell.args(["-c", run, env!("CARGO_BIN_EXE_wiremend")]).output().unwrap();
     let line = ended(output).refused(3);
-    assert!(line.contains("1000000 flows at once need about 1.4GB") && line.contains("transport.qp"), "{line}");
+    assert!(
+        line.contains("1000000 flows at once need about 1.4GB") && line.contains("transport.qp"),
+        "{line}"
+    );
 }
 
 /// A load that piles up frames without end stops when they fill the memory that there is.

@@ -69,7 +69,10 @@ fn a_trace_ends_with_its_flow_and_is_in_order() {
     let incast = wiremend(&["trace", "incast", "--json"]).json();
     for trace in [&one, &incast] {
         let steps = trace["steps"].as_array().unwrap();
-        assert_eq!((&steps[0]["what"], &steps[steps.len() - 1]["what"]), (&"posted".into(), &"completed".into()));
+        assert_eq!(
+            (&steps[0]["what"], &steps[steps.len() - 1]["what"]),
+            (&"posted".into(), &"completed".into())
+        );
         assert!(steps.iter().map(|step| step["time_ps"].as_u64()).is_sorted());
     }
     // Four packets and their acknowledgements over two links, four arrivals, and the two ends.

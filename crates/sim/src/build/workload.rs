@@ -221,7 +221,8 @@ impl Maker<'_> {
             }
             Named::File(name) => {
                 let text = read_sizes(self.files.open(name).map_err(at)?);
-                let table = text.and_then(|text| SizeTable::parse_csv(&text).map_err(|error| error.to_string()));
+                let table =
+                    text.and_then(|text| SizeTable::parse_csv(&text).map_err(|error| error.to_string()));
                 Ok(Sizes::Table(Arc::new(table.map_err(|why| at(format!("{name}: {why}")))?)))
             }
         }
