@@ -162,7 +162,7 @@ pub(crate) struct Trace {
     #[arg(long, value_name = "NAME")]
     pub(crate) variant: Option<String>,
     /// Write the drawing into this file instead of printing it as text
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) svg: Option<PathBuf>,
     /// Show at most so many steps; uneventful ones are left out first
     #[arg(long, value_name = "N", default_value_t = 240, value_parser = clap::value_parser!(u32).range(2..=100_000))]

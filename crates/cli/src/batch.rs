@@ -26,15 +26,24 @@ use crate::signals;
 /// One run.
 pub(crate) struct Run<'a> {
     pub(crate) variant: &'a Variant,
+    /// Which [`Sum`] it adds to.
+    pub(crate) sum: usize,
     pub(crate) seed: u64,
     /// Links to capture, and where to.
     pub(crate) captures: Vec<(LinkId, PathBuf)>,
 }
 
-/// What came of a run.
-pub(crate) struct Ran {
+/// What is kept of several runs together. Sums do not depend on the order, so each run adds to it when it ends: held
+/// apart until all have ended, a histogram for each of a hundred thousand seeds would fill the memory.
+#[derive(Default)]
+pub(crate) struct Sum {
     pub(crate) collector: Collector,
     pub(crate) counters: Counters,
+}
+
+/// What is kept of each run.
+pub(crate) struct Ran {
+    pub(crate) sum: usize,
     pub(crate) failed: Failed,
     /// Captures that are complete but for their names.
     pub(crate) captures: Vec<NewFile>,
@@ -51,6 +60,7 @@ const NAMED: usize = 5;
 pub(crate) struct Batch<'a> {
     pub(crate) input: &'a Input,
     pub(crate) runs: Vec<Run<'a>>,
+    pub(crate) sums: Vec<Mutex<Sum>>,
     pub(crate) threads: usize,
     pub(crate) output: Option<&'a Ordered<Output>>,
 }
@@ -62,8 +72,8 @@ struct Shared {
 }
 
 impl Batch<'_> {
-    /// Runs all; results come in the order of the runs. If one fails, the others are ended.
-    pub(crate) fn run(&self) -> Result<Vec<Ran>, Failure> {
+    /// Runs all; what is kept of each comes in the order of the runs. If one fails, the others are ended.
+    pub(crate) fn run(self) -> Result<(Vec<Sum>, Vec<Ran>), Failure> {
         let count = self.runs.len();
         let workers = self.threads.clamp(1, count.max(1));
         let options = self.options(workers);
@@ -96,7 +106,9 @@ impl Batch<'_> {
         let results = results
             .into_iter()
             .filter_map(|result| result.into_inner().unwrap_or_else(PoisonError::into_inner));
-        all_or_first_failure(results)
+        let ran = all_or_first_failure(results)?;
+        let sums = self.sums.into_iter().map(|sum| sum.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Ok((sums.collect(), ran))
     }
 
     /// Threads and memory are shared fairly between the runs that go on at once.
@@ -141,14 +153,17 @@ impl Batch<'_> {
             captures.into_iter().map(Capture::complete).collect()
         };
         let captures = completed().map_err(|error| interrupted_or(&error))?;
-        Ok(Ran { collector: results.collector, counters: results.counters, failed, captures })
+        let mut sum = self.sums[run.sum].lock().unwrap_or_else(PoisonError::into_inner);
+        sum.collector.merge(&results.collector);
+        sum.counters += results.counters;
+        Ok(Ran { sum: run.sum, failed, captures })
     }
 
     fn out_of_memory(&self, run: &Run<'_>, max: Option<u64>) -> Failure {
         let max = wiremend_report::human::bytes(max.unwrap_or(u64::MAX) as f64);
         Failure::Environment(format!(
-            "{}: variant \"{}\": the frames under way need more than the {max} of memory that are free; bound them by \
-             transport.window or topology.buffer, or lower the load",
+            "{}: variant \"{}\": the frames and flows under way need more than the {max} of memory that are free; bound \
+             them by transport.window, topology.buffer or transport.qp, or lower the load",
             self.input.file.source(),
             run.variant.name,
         ))

@@ -5,8 +5,6 @@
 //! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
 //! Open-loop frames are plain UDP to the discard port. The FCS is not part of a capture.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
 use std::path::Path;
@@ -14,16 +12,13 @@ use std::path::Path;
 use wiremend_fabric::Graph;
 use wiremend_report::NewFile;
 use wiremend_sim::{Captured, Frame, Kind};
-use wiremend_units::{HostId, LaneId, LinkId, Time};
+use wiremend_units::{HostId, LinkId};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
     ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, TrafficClass, Trailer, UdpRepr,
     Vlans,
 };
 
-/// Frames that are held so that both directions can be put in order: a switch settles when a frame leaves as soon as
-/// it takes it, which may be long before.
-const HELD_MAX: usize = 65_536;
 const PROTOCOL_UDP: u8 = 17;
 const DISCARD_PORT: u16 = 9;
 
@@ -31,16 +26,7 @@ const DISCARD_PORT: u16 = 9;
 pub(crate) struct Capture {
     link: LinkId,
     writer: Writer<BufWriter<NewFile>>,
-    held: BinaryHeap<Reverse<Held>>,
-    seen: u64,
     bytes: Vec<u8>,
-}
-
-/// A frame that waits for earlier ones.
-struct Held {
-    key: (Time, LaneId, u64),
-    frame: Frame,
-    corrupted: bool,
 }
 
 impl Capture {
@@ -50,40 +36,27 @@ impl Capture {
         for lane in [link.forward(), link.backward()] {
             writer.add_interface(&graph.lane_name(lane))?;
         }
-        Ok(Self { link, writer, held: BinaryHeap::new(), seen: 0, bytes: Vec::new() })
+        Ok(Self { link, writer, bytes: Vec::new() })
     }
 
-    /// Takes a frame, if it is one of this link.
+    /// Takes a frame, if it is one of this link. Frames come in the order of time.
     pub(crate) fn take(&mut self, captured: &Captured) -> io::Result<()> {
         if captured.lane.link() != self.link {
             return Ok(());
         }
-        self.seen += 1;
-        let key = (captured.time, captured.lane, self.seen);
-        self.held.push(Reverse(Held { key, frame: captured.frame, corrupted: captured.corrupted }));
-        if self.held.len() > HELD_MAX { self.write_first() } else { Ok(()) }
-    }
-
-    /// Writes all that is held; the file is complete but for its name.
-    pub(crate) fn complete(mut self) -> io::Result<NewFile> {
-        while !self.held.is_empty() {
-            self.write_first()?;
-        }
-        self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
-    }
-
-    fn write_first(&mut self) -> io::Result<()> {
-        let Some(Reverse(Held { key: (time, lane, _), frame, corrupted })) = self.held.pop() else {
-            return Ok(());
-        };
-        emit(&frame, &mut self.bytes);
+        emit(&captured.frame, &mut self.bytes);
         self.writer.write(&Packet {
-            interface: u32::from(lane != self.link.forward()),
-            time_ns: time.as_ns(),
+            interface: u32::from(captured.lane != self.link.forward()),
+            time_ns: captured.time.as_ns(),
             original_len: self.bytes.len() as u32,
             bytes: &self.bytes,
-            comment: corrupted.then_some("corrupted on this link; shown as it was sent"),
+            comment: captured.corrupted.then_some("corrupted on this link; shown as it was sent"),
         })
+    }
+
+    /// The file is complete but for its name.
+    pub(crate) fn complete(self) -> io::Result<NewFile> {
+        self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
     }
 }
 
@@ -141,25 +114,5 @@ fn ip(frame: &Frame) -> Ipv4Repr {
         identification: frame.ip_id,
         dont_fragment: true,
         ttl: frame.ttl,
-    }
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.key == other.key
-    }
-}
-
-impl Eq for Held {}
-
-impl PartialOrd for Held {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Held {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key.cmp(&other.key)
     }
 }

@@ -58,6 +58,9 @@ fn times(variants: &[VariantSummary]) -> Option<String> {
 
 /// Flows that never finish say more than those that do.
 fn failures(variants: &[VariantSummary]) -> Option<String> {
+    if variants.iter().all(|variant| variant.packets_sent == 0) {
+        return Some("Nothing was sent before the run ended.".to_owned());
+    }
     let none: Vec<_> = variants.iter().filter(|variant| variant.flows > 0 && variant.finished == 0).collect();
     match none.as_slice() {
         [] => None,
@@ -74,7 +77,7 @@ fn timers(variants: &[VariantSummary]) -> Option<String> {
     let total = worst.timeouts.total();
     if total == 0 {
         let lossy = variants.iter().any(|variant| variant.corrupted_frames > 0);
-        return lossy.then(|| "No retransmission timer fired: every loss was noticed by a NAK.".to_owned());
+        return lossy.then(|| "No retransmission timer fired.".to_owned());
     }
     let cause = TimeoutCause::ALL.into_iter().max_by_key(|cause| worst.timeouts.of(*cause))?;
     let with = if variants.len() == 1 { String::new() } else { format!("With {}, ", quoted(worst)) };

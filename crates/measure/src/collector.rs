@@ -157,7 +157,6 @@ impl std::ops::AddAssign for Counters {
         self.corrupted_frames += other.corrupted_frames;
         self.dropped_frames.buffer += other.dropped_frames.buffer;
         self.dropped_frames.ttl += other.dropped_frames.ttl;
-        self.dropped_frames.no_route += other.dropped_frames.no_route;
         self.dropped_frames.late += other.dropped_frames.late;
         self.simulated_ps += other.simulated_ps;
     }

@@ -18,52 +18,27 @@ pub struct SeriesRow {
 /// What can be sampled.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Metric {
-    /// Frame bytes that a lane began to send since the last sample.
+    /// Frame bytes that have crossed a lane since the last sample.
     TxBytes,
-    /// Frame bytes waiting for a lane now.
+    /// Bytes that wait for a lane or are leaving over it now, with the preambles and gaps between frames.
     QueueBytes,
-    /// The most frame bytes that waited for a lane since the last sample.
-    QueueBytesMax,
-    /// Frames that a lane corrupted since the last sample.
+    /// Frames that have crossed a lane since the last sample and were corrupted.
     CorruptedFrames,
-    /// Frames that a node dropped since the last sample.
+    /// Frames that found no room before a lane since the last sample.
     DroppedFrames,
-    /// Payload bytes that a host accepted in order since the last sample.
-    DeliveredBytes,
-    /// Payload bytes that a host sent again since the last sample.
-    RetransmittedBytes,
-    /// Flows that a host has posted and not finished now.
-    OpenFlows,
-    /// The rate in bit/s that a host may send at now.
-    RateBps,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 9] = [
-        Self::TxBytes,
-        Self::QueueBytes,
-        Self::QueueBytesMax,
-        Self::CorruptedFrames,
-        Self::DroppedFrames,
-        Self::DeliveredBytes,
-        Self::RetransmittedBytes,
-        Self::OpenFlows,
-        Self::RateBps,
-    ];
+    pub const ALL: [Self; 4] = [Self::TxBytes, Self::QueueBytes, Self::CorruptedFrames, Self::DroppedFrames];
 
     /// The name in files: units last.
     pub const fn key(self) -> &'static str {
         match self {
             Self::TxBytes => "tx_bytes",
             Self::QueueBytes => "queue_bytes",
-            Self::QueueBytesMax => "queue_bytes_max",
             Self::CorruptedFrames => "corrupted_frames",
             Self::DroppedFrames => "dropped_frames",
-            Self::DeliveredBytes => "delivered_bytes",
-            Self::RetransmittedBytes => "retransmitted_bytes",
-            Self::OpenFlows => "open_flows",
-            Self::RateBps => "rate_bps",
         }
     }
 }

@@ -141,8 +141,6 @@ pub struct Dropped {
     pub buffer: u64,
     /// Crossed too many switches.
     pub ttl: u64,
-    /// No way to the destination.
-    pub no_route: u64,
     /// Came for a connection that is gone.
     pub late: u64,
 }
@@ -150,7 +148,7 @@ pub struct Dropped {
 impl Dropped {
     /// Of all reasons.
     pub const fn total(&self) -> u64 {
-        self.buffer + self.ttl + self.no_route + self.late
+        self.buffer + self.ttl + self.late
     }
 }
 

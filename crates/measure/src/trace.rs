@@ -131,10 +131,6 @@ pub enum TraceDrop {
     Buffer,
     /// It has crossed too many switches.
     Ttl,
-    /// No way leads to its destination.
-    NoRoute,
-    /// The connection that it belongs to is gone.
-    Late,
 }
 
 impl TraceWhat {
@@ -162,8 +158,6 @@ impl TraceDrop {
         match self {
             Self::Buffer => "buffer full",
             Self::Ttl => "time to live used up",
-            Self::NoRoute => "no route",
-            Self::Late => "connection gone",
         }
     }
 }

@@ -71,7 +71,7 @@ mod tests {
         for cause in ["tail_packet", "tail_ack", "nak", "twice", "other", "dummy", "total"] {
             assert!(variant["timeouts"][cause].is_u64(), "{cause}");
         }
-        for reason in ["buffer", "ttl", "no_route", "late"] {
+        for reason in ["buffer", "ttl", "late"] {
             assert!(variant["dropped_frames"][reason].is_u64(), "{reason}");
         }
         for count in

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wiremend_units::Bytes;
+use wiremend_units::{Bytes, Rate, Span};
 
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
@@ -29,6 +29,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     }
     for workload in &scenario.workloads {
         check_workload(workload, &scenario.topology).map_err(in_table(workload.place))?;
+        check_operation(workload, scenario.transport.operation).map_err(in_table(workload.place))?;
     }
     for impair in &scenario.impairs {
         check_impair(impair).map_err(in_table(impair.place))?;
@@ -61,10 +62,34 @@ fn check_mend(scenario: &Scenario) -> Result<(), Misfit> {
 }
 
 fn check_topology(topology: &Topology) -> Result<(), Misfit> {
+    for rate in [Some(topology.rate), topology.host_rate, topology.switch_rate].into_iter().flatten() {
+        check_rate(rate)?;
+    }
+    let latencies = [topology.switch_latency, topology.host_tx_latency, topology.host_rx_latency];
+    let delays = [Some(topology.delay), topology.host_delay, topology.switch_delay].into_iter().flatten();
+    delays.chain(latencies).try_for_each(check_delay)?;
     match &topology.shape {
         Shape::Graph(graph) => check_graph(graph),
         Shape::Pair(_) | Shape::Chain(_) | Shape::FatTree(_) | Shape::LeafSpine(_) => Ok(()),
     }
+}
+
+/// On slower links a long message, or a queue that fits in memory, would take longer than 64 bits of picoseconds tell.
+fn check_rate(rate: Rate) -> Result<(), Misfit> {
+    const SLOWEST: Rate = Rate::from_bits_per_s(1_000_000);
+    if rate < SLOWEST {
+        return misfit(format!("a link of {rate} is too slow; at least {SLOWEST}"));
+    }
+    Ok(())
+}
+
+/// The longest path that a scenario can describe must be crossed within 64 bits of picoseconds.
+fn check_delay(delay: Span) -> Result<(), Misfit> {
+    const LONGEST: Span = Span::from_ms(10_000);
+    if delay > LONGEST {
+        return misfit(format!("a delay of {delay} is too long; at most {LONGEST}"));
+    }
+    Ok(())
 }
 
 fn check_graph(graph: &Graph) -> Result<(), Misfit> {
@@ -101,6 +126,8 @@ fn check_graph(graph: &Graph) -> Result<(), Misfit> {
                 format!("`{}` is linked to itself; ends differ", link.ends[0].as_str()),
             ));
         }
+        let (rate, delay) = (link.rate.map_or(Ok(()), check_rate), link.delay.map_or(Ok(()), check_delay));
+        rate.and(delay).map_err(|(_, why)| (link.place, why))?;
         degree[a] += 1;
         degree[b] += 1;
         joined.join(a, b);
@@ -169,6 +196,10 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit
                 return misfit("no flow arrives in a `duration` of zero; give one above zero");
             }
             if let Sizes::Fixed(bytes) = poisson.sizes.value {
+                if bytes == Bytes::ZERO {
+                    let why = "no number of empty flows makes a load; give a size above zero";
+                    return Err((poisson.sizes.place, why.to_owned()));
+                }
                 check_message(bytes).map_err(|(_, why)| (poisson.sizes.place, why))?;
             }
             check_endpoints(poisson.endpoints(), topology)
@@ -193,6 +224,16 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit
             "`file` is empty; name a built-in list or a path ending in .csv".to_owned(),
         )),
         App::List(_) => Ok(()),
+    }
+}
+
+/// The other side of a READ is not told of it, so that it would never reply.
+fn check_operation(workload: &Workload, operation: Operation) -> Result<(), Misfit> {
+    match (&workload.app, operation) {
+        (App::PingPong(_), Operation::Read) => {
+            misfit("nobody is told of a READ that could reply to it; use write or send for ping-pong")
+        }
+        _ => Ok(()),
     }
 }
 

@@ -231,6 +231,9 @@ impl Value for LinkSet {
             Scalar::Text(text) if text == "all" => Ok(Self::All),
             Scalar::Text(text) if text == "hosts" => Ok(Self::Hosts),
             Scalar::Text(text) if text == "switches" => Ok(Self::Switches),
+            Scalar::List(items) if items.is_empty() => {
+                Err(format!("the list is empty; expected {}", Self::expected()).into())
+            }
             Scalar::List(items) => items.iter().map(named).collect::<Result<_, _>>().map(Self::Named),
             scalar => named(scalar).map(|name| Self::Named(vec![name])),
         }

@@ -14,13 +14,16 @@ const TIME_MAX: Span = Span::from_ps(1_000_000_000_000_000_000);
 /// Largest size that a scenario may name: 10¹⁵ bytes, whose bits still fit 64 bits.
 const BYTES_MAX: Bytes = Bytes::new(1_000_000_000_000_000);
 
+/// Highest rate that a scenario may name: the shortest frame still takes several picoseconds.
+const RATE_MAX: Rate = Rate::from_bits_per_s(100_000_000_000_000);
+
 impl Value for Rate {
     fn expected() -> String {
         "a rate such as \"100Gbps\"".to_owned()
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
-        Ok(scalar.text()?.parse()?)
+        bounded(scalar.text()?, &RATE_MAX)
     }
 
     fn write(&self) -> Scalar {

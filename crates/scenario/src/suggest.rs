@@ -1,10 +1,18 @@
 //! What somebody may have meant.
 
+/// More names than this are not listed: a network has a hundred thousand links, and a message has one line.
+const NAMES_MAX: usize = 24;
+
 /// `unknown field `recovry`; did you mean `recovery`? allowed: recovery, …`, with the question only where one of the
 /// names is near.
 pub fn or_nearest(what: &str, wanted: &str, known: &[&str]) -> String {
     let shown = shorten(wanted);
-    let names = known.join(", ");
+    let names = match known.get(..NAMES_MAX) {
+        Some(first) if known.len() > NAMES_MAX => {
+            format!("{} and {} more", first.join(", "), known.len() - NAMES_MAX)
+        }
+        _ => known.join(", "),
+    };
     match nearest(wanted, known) {
         Some(near) => format!("unknown {what} `{shown}`; did you mean `{near}`? allowed: {names}"),
         None if known.is_empty() => format!("unknown {what} `{shown}`; none is allowed here"),
@@ -58,6 +66,17 @@ fn shorten(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_long_list_of_names_is_cut() {
+        let links: Vec<String> = (0..1000).map(|number| format!("h{number}-tor")).collect();
+        let message = or_nearest("link", "h7-tr", &links.iter().map(String::as_str).collect::<Vec<_>>());
+        assert!(
+            message.starts_with("unknown link `h7-tr`; did you mean `h7-tor`? allowed: h0-tor, "),
+            "{message}"
+        );
+        assert!(message.ends_with(", h23-tor and 976 more"), "{message}");
+    }
 
     #[test]
     fn slips_are_recognised_and_strangers_are_not() {

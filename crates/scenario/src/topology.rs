@@ -20,11 +20,11 @@ pub struct Topology {
     #[serde(rename = "kind")]
     #[schemars(flatten)]
     pub shape: Shape,
-    /// Rate of all links.
+    /// Rate of all links; at least 1 Mbps, as all rates of links.
     #[serde(with = "value")]
     #[schemars(with = "Shown<Rate>")]
     pub rate: Rate,
-    /// Propagation delay of all links.
+    /// Propagation delay of all links; at most 10 s, as all delays and latencies.
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub delay: Span,

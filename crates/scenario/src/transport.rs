@@ -30,7 +30,7 @@ pub struct Transport {
     pub timeout: Within<u8, 0, 31>,
     /// How many times the timer may expire without progress; the next time, the queue pair fails.
     pub retry: Within<u8, 0, 7>,
-    /// How many times a receiver may be not ready; 7 means without end.
+    /// How many times a receiver may be not ready; 7 means without end. Receivers in a simulation are always ready.
     pub rnr_retry: Within<u8, 0, 7>,
     /// From what shows a loss until the first packet is sent again: a NIC fetches it from its host's memory. A second
     /// NAK for the same packet changes nothing meanwhile; later, it makes the NIC send all again once more.
@@ -46,7 +46,7 @@ pub struct Transport {
     pub ack_coalescing: bool,
     /// How flows share queue pairs.
     pub qp: QueuePairs,
-    /// How fast each queue pair sends.
+    /// How fast each queue pair sends its requests. Answers to a READ leave at the rate of the link.
     pub rate: Pace,
     /// Traffic class of all packets.
     pub class: Within<u8, 0, 7>,

@@ -48,11 +48,19 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "rate = true",
         "s.toml:5:8: found boolean `true`; expected a rate such as \"100Gbps\"",
     ),
+    ("rate = \"100Gbps\"", "rate = \"999kbps\"", "s.toml:2:1: a link of 999kbps is too slow; at least 1Mbps"),
+    (
+        "rate = \"100Gbps\"",
+        "switch_rate = \"1bps\"",
+        "s.toml:2:1: a link of 1bps is too slow; at least 1Mbps",
+    ),
     (
         "rate = \"100Gbps\"",
         "delay = \"5parsecs\"",
         "s.toml:5:9: `5parsecs` is not a time: the unit is unknown (write `1us`; units: ps, ns, us, µs, ms, s)",
     ),
+    ("rate = \"100Gbps\"", "rate = \"101Tbps\"", "s.toml:5:8: `101Tbps` is too large; at most 100Tbps"),
+    ("rate = \"100Gbps\"", "host_delay = \"11s\"", "s.toml:2:1: a delay of 11s is too long; at most 10s"),
     ("rate = \"100Gbps\"", "delay = \"9000000s\"", "s.toml:5:9: `9000000s` is too large; at most 1000000s"),
     (
         "rate = \"100Gbps\"",
@@ -150,6 +158,11 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "flows = 1\npattern = \"point-to-point\"\nsrc = \"h0..h3\"",
         "s.toml:14:7: 4 sources and 1 destinations; `point-to-point` needs as many of each",
     ),
+    (
+        "sizes = \"websearch\"",
+        "sizes = \"0B\"",
+        "s.toml:10:9: no number of empty flows makes a load; give a size above zero",
+    ),
     ("sizes = \"websearch\"", "sizes = \"5GB\"", "s.toml:10:9: a message of 5GB is too long; at most 2GiB"),
     (
         "rate = \"1e-3\"",
@@ -176,6 +189,11 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
         "links = \"switches\"",
         "links = [1]",
         "s.toml:15:9: found a list; expected links: \"all\", \"hosts\", \"switches\", a link such as \"h0-tor\", or a list of links",
+    ),
+    (
+        "links = \"switches\"",
+        "links = []",
+        "s.toml:15:9: the list is empty; expected links: \"all\", \"hosts\", \"switches\", a link such as \"h0-tor\", or a list of links",
     ),
     (
         "title = \"good\"",
@@ -370,6 +388,17 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
     }
 }
 
+/// Nobody replies to a READ, because nobody is told of it: the run would stall.
+#[test]
+fn a_ping_pong_of_reads_is_refused() {
+    let ping_pong = "[[workload]]\nkind = \"ping-pong\"\nbytes = \"1kB\"\niterations = 5";
+    let text = format!("{}{ping_pong}\n", GOOD.replacen("mtu = 1024", "operation = \"read\"", 1));
+    assert_eq!(
+        refusal(&text),
+        "s.toml:17:1: nobody is told of a READ that could reply to it; use write or send for ping-pong"
+    );
+}
+
 #[test]
 fn graphs_that_are_not_networks_are_refused() {
     let graph = |links: &str| {
@@ -391,6 +420,14 @@ fn graphs_that_are_not_networks_are_refused() {
             "s.toml:6:10: unknown node `x`; did you mean `a`? allowed: a, b, s, t",
         ),
         (graph("{ ends = [\"s\", \"s\"] }"), "s.toml:6:10: `s` is linked to itself; ends differ"),
+        (
+            graph("{ ends = [\"a\", \"s\"], rate = \"1kbps\" }"),
+            "s.toml:6:10: a link of 1kbps is too slow; at least 1Mbps",
+        ),
+        (
+            graph("{ ends = [\"a\", \"s\"], delay = \"1000s\" }"),
+            "s.toml:6:10: a delay of 1000s is too long; at most 10s",
+        ),
         (graph("{ ends = [\"s\"] }"), "s.toml:6:19: found 1; expected an array of length 2"),
         (good.replace("\"t\"]", "\"a\"]"), "s.toml:5:18: a second node `a`; names are unique"),
         (

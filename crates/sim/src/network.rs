@@ -67,7 +67,9 @@ pub(crate) struct Transport {
 
 impl Network {
     pub(crate) fn new(graph: Graph, latencies: Latencies, transport: Transport, seed: u64) -> Self {
-        let lanes: Vec<_> = graph.lanes().map(|lane| lane_of(&graph, latencies, lane)).collect();
+        let ingress = ingress_of_lanes(&graph);
+        let lane = |lane: LaneId| lane_of(&graph, latencies, lane, ingress[lane.index()]);
+        let lanes: Vec<_> = graph.lanes().map(lane).collect();
         let delays: Vec<_> = lanes.iter().map(|lane| lane.delay).collect();
         let plan = Plan::of(&graph, &delays);
         let routes = Routes::shortest(&graph);
@@ -125,13 +127,22 @@ pub(crate) struct Way {
     pub(crate) entropy: u16,
 }
 
-fn lane_of(graph: &Graph, latencies: Latencies, lane: LaneId) -> Lane {
+/// By lane: which of the receiver's ports it ends at.
+fn ingress_of_lanes(graph: &Graph) -> Vec<u16> {
+    let mut ingress = vec![0; graph.lane_count() as usize];
+    for node in graph.nodes() {
+        for (port, lane) in graph.ports(node).iter().enumerate() {
+            ingress[lane.reverse().index()] = port as u16;
+        }
+    }
+    ingress
+}
+
+fn lane_of(graph: &Graph, latencies: Latencies, lane: LaneId, ingress: u16) -> Lane {
     let link = graph.link(lane.link());
     let (from, to) = (graph.lane_from(lane), graph.lane_to(lane));
     let is_host = |node: NodeId| node.0 < graph.host_count();
     let out = if is_host(from) { latencies.host_tx } else { Span::ZERO };
     let into = if is_host(to) { latencies.host_rx } else { latencies.switch };
-    let ingress =
-        graph.ports(to).iter().position(|port| *port == lane.reverse()).expect("a lane ends at a port");
-    Lane { to, ingress: ingress as u16, rate: link.rate, delay: link.delay + out + into }
+    Lane { to, ingress, rate: link.rate, delay: link.delay + out + into }
 }

@@ -33,12 +33,16 @@ pub(crate) struct Watch {
 struct Tracer {
     flow: FlowId,
     connection: Option<(HostId, u32)>,
+    /// The flow has ended; others may go on over the same connection.
+    ended: bool,
     /// The nodes at both ends of each lane.
     ends: Vec<(NodeId, NodeId)>,
     records: Vec<TraceRecord>,
+    /// Steps that were not kept.
+    left_out: u64,
 }
 
-/// More steps of a flow than this are not kept.
+/// More steps of a flow than this are not kept, but for its end.
 const RECORDS_MAX: usize = 100_000;
 
 impl Watch {
@@ -48,11 +52,14 @@ impl Watch {
     }
 
     pub(crate) fn trace(&mut self, flow: FlowId, ends: Vec<(NodeId, NodeId)>) {
-        self.tracer = Some(Box::new(Tracer { flow, connection: None, ends, records: Vec::new() }));
+        let records = Vec::new();
+        self.tracer =
+            Some(Box::new(Tracer { flow, connection: None, ended: false, ends, records, left_out: 0 }));
     }
 
-    pub(crate) fn take_trace(&mut self) -> Vec<TraceRecord> {
-        self.tracer.take().map_or(Vec::new(), |tracer| tracer.records)
+    /// The steps of the traced flow, and how many more there were.
+    pub(crate) fn take_trace(&mut self) -> (Vec<TraceRecord>, u64) {
+        self.tracer.take().map_or((Vec::new(), 0), |tracer| (tracer.records, tracer.left_out))
     }
 
     pub(crate) fn on_transmit(&mut self, start: Time, lane: LaneId, arrive: Time, frame: &Frame, fate: Fate) {
@@ -118,18 +125,19 @@ impl Watch {
     pub(crate) fn on_timer(&mut self, now: Time, host: HostId, serial: u32, expiry: &rc::Expiry) {
         if let Some(tracer) = &mut self.tracer
             && tracer.connection == Some((host, serial))
+            && !tracer.ended
         {
             tracer.note(now, NodeId(host.0), TraceWhat::TimerFired { oldest: expiry.oldest, cause: None });
         }
     }
 
-    /// The cause of a timeout is learned a little after it.
+    /// The cause of a timeout is learned a little after it, and causes are learned in the order of their timeouts.
     pub(crate) fn on_cause(&mut self, host: HostId, serial: u32, named: TimeoutCause) {
         let Some(tracer) = &mut self.tracer else { return };
         if tracer.connection != Some((host, serial)) {
             return;
         }
-        for record in tracer.records.iter_mut().rev() {
+        for record in &mut tracer.records {
             if let TraceWhat::TimerFired { cause: cause @ None, .. } = &mut record.what {
                 *cause = Some(named);
                 return;
@@ -143,7 +151,8 @@ impl Watch {
         {
             let what =
                 if outcome.is_finished() { TraceWhat::Completed } else { TraceWhat::Failed { outcome } };
-            tracer.note(now, NodeId(host.0), what);
+            tracer.ended = true;
+            tracer.records.push(TraceRecord { time: now, node: NodeId(host.0), what });
         }
     }
 
@@ -161,12 +170,14 @@ impl Tracer {
     fn follows(&self, frame: &Frame) -> bool {
         let Some((host, serial)) = self.connection else { return false };
         let requester = if frame.packet.opcode.is_response() { frame.dst } else { frame.src };
-        frame.kind == Kind::Rc && requester == host && frame.serial == serial
+        !self.ended && frame.kind == Kind::Rc && requester == host && frame.serial == serial
     }
 
     fn note(&mut self, time: Time, node: NodeId, what: TraceWhat) {
         if self.records.len() < RECORDS_MAX {
             self.records.push(TraceRecord { time, node, what });
+        } else {
+            self.left_out += 1;
         }
     }
 }

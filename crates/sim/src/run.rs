@@ -68,7 +68,7 @@ pub enum Ending {
     Stalled,
     /// An observer wanted so.
     Interrupted,
-    /// More frames are under way than there is memory for.
+    /// More frames and flows are under way than there is memory for.
     Memory,
 }
 
@@ -76,7 +76,25 @@ pub(crate) struct Limits {
     pub(crate) stop_at: Time,
     pub(crate) lookahead: Span,
     pub(crate) sample_every: Option<Span>,
-    pub(crate) in_flight_max: u64,
+    /// What is under way may take so much memory.
+    pub(crate) memory: Memory,
+}
+
+/// Bytes that are to be had, and bytes that a frame and a flow under way take at worst.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Memory {
+    pub(crate) bytes_max: u64,
+    pub(crate) frame_bytes: u64,
+    pub(crate) flow_bytes: u64,
+}
+
+impl Memory {
+    /// Whether so many frames and flows fit.
+    pub(crate) fn holds(&self, frames: u64, flows: u64) -> bool {
+        let [frames, flows] =
+            [frames.saturating_mul(self.frame_bytes), flows.saturating_mul(self.flow_bytes)];
+        frames.saturating_add(flows) <= self.bytes_max
+    }
 }
 
 /// What the parts share.
@@ -211,10 +229,11 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
     if shared.halt.load(Ordering::Relaxed) {
         return ControlFlow::Break((now, Ending::Interrupted));
     }
-    if sum(|state| &state.open) == 0 {
+    let open = sum(|state| &state.open);
+    if open == 0 {
         return ControlFlow::Break((now, Ending::Complete));
     }
-    if sum(|state| &state.in_flight) > limits.in_flight_max {
+    if !limits.memory.holds(sum(|state| &state.in_flight), open) {
         return ControlFlow::Break((now, Ending::Memory));
     }
     if next >= limits.stop_at {

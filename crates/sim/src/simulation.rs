@@ -63,6 +63,8 @@ pub struct Results {
     pub lanes: Vec<LaneCounters>,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
+    /// Further steps of it that were too many to keep.
+    pub trace_left_out: u64,
     /// Frames that were on a link when the run ended, or waited for one.
     pub in_flight: u64,
 }
@@ -136,8 +138,8 @@ impl Simulation {
             }
         }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
-        let trace = self.parts[0].wires.watch.take_trace();
-        Results { ending, end, collector, counters, hosts, switches, lanes, trace, in_flight }
+        let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
+        Results { ending, end, collector, counters, hosts, switches, lanes, trace, trace_left_out, in_flight }
     }
 
     fn added_by(&self, switch: SwitchId) -> Added {

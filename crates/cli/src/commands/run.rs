@@ -1,9 +1,11 @@
 //! `wiremend run`: all variants of a scenario, compared.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
-use wiremend_measure::{Collector, Counters, Summary, VariantSummary};
+use wiremend_measure::{Summary, VariantSummary};
 use wiremend_report::terminal as draw;
 use wiremend_report::{NewFile, Page, to_json};
 use wiremend_scenario::{Variant, nearest};
@@ -11,7 +13,7 @@ use wiremend_sim::{Options, Simulation};
 use wiremend_units::LinkId;
 
 use crate::args::{CaptureRequest, Run, Scenario, VERSION};
-use crate::batch::{Batch, Failed, Ran, Run as OneRun};
+use crate::batch::{Batch, Failed, Ran, Run as OneRun, Sum};
 use crate::failure::{Answer, Failure};
 use crate::input::Input;
 use crate::order::Ordered;
@@ -26,10 +28,11 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     let runs = plan(asked, &input, &variants)?;
     let output = asked.out.as_deref().map(|path| open_output(path, asked.csv, &runs)).transpose()?;
     let threads = asked.threads.map_or_else(machine::cores, usize::from);
-    let batch = Batch { input: &input, runs, threads, output: output.as_ref() };
-    let ran = batch.run()?;
+    let sums = variants.iter().map(|_| Mutex::default()).collect();
+    let batch = Batch { input: &input, runs, sums, threads, output: output.as_ref() };
+    let (sums, ran) = batch.run()?;
 
-    let (compared, captures) = compare(&variants, ran, asked.seeds as usize);
+    let (compared, captures) = compare(&variants, &sums, ran);
     let (summaries, failed): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
     let summary = Summary {
         schema: Summary::SCHEMA,
@@ -87,7 +90,7 @@ fn seed_of(asked: &Run, scenario: &wiremend_scenario::Scenario) -> u64 {
 fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<OneRun<'a>>, Failure> {
     let is_one = variants.len() == 1 && asked.seeds == 1;
     let mut runs = Vec::new();
-    for variant in variants {
+    for (sum, variant) in variants.iter().enumerate() {
         let links = if asked.capture.is_empty() && variants.len() == 1 {
             Vec::new()
         } else {
@@ -103,18 +106,28 @@ fn plan<'a>(asked: &Run, input: &Input, variants: &[&'a Variant]) -> Result<Vec<
                 }
             };
             let captures = links.iter().copied().zip(asked.capture.iter().map(path)).collect();
-            runs.push(OneRun { variant, seed, captures });
+            runs.push(OneRun { variant, sum, seed, captures });
         }
     }
-    for (number, request) in asked.capture.iter().enumerate() {
-        if asked.capture[..number].iter().any(|earlier| earlier.path == request.path) {
-            let path = request.path.display();
+    distinct(runs.iter().flat_map(|run| run.captures.iter().map(|(_, path)| path)))?;
+    Ok(runs)
+}
+
+/// Refuses two captures that would go into one file: variants whose names differ only in what no file name holds, or
+/// one path in two spellings.
+fn distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Failure> {
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if !seen.insert((folder, path.file_name())) {
+            let path = path.display();
             return Err(Failure::Input(format!(
-                "--capture: two links into one file `{path}`; give each its own"
+                "--capture: two captures into one file `{path}`; give each its own"
             )));
         }
     }
-    Ok(runs)
+    Ok(())
 }
 
 /// The links that are to be captured, which takes the network to tell.
@@ -165,25 +178,20 @@ fn open_output(path: &Path, csv: bool, runs: &[OneRun<'_>]) -> Result<Ordered<Ou
     Ok(Ordered::new(output, runs.len()))
 }
 
-/// Puts the seeds of each variant together.
+/// What is told of each variant, all of its seeds together.
 fn compare(
     variants: &[&Variant],
+    sums: &[Sum],
     ran: Vec<Ran>,
-    seeds: usize,
 ) -> (Vec<(VariantSummary, Failed)>, Vec<NewFile>) {
-    let mut ran = ran.into_iter();
+    let summary = |(variant, sum): (&&Variant, &Sum)| {
+        (sum.collector.summary(&variant.name, &sum.counters), Failed::default())
+    };
+    let mut compared: Vec<_> = variants.iter().zip(sums).map(summary).collect();
     let mut captures = Vec::new();
-    let mut compared = Vec::new();
-    for variant in variants {
-        let (mut collector, mut counters, mut failed) =
-            (Collector::new(), Counters::default(), Failed::default());
-        for one in ran.by_ref().take(seeds) {
-            collector.merge(&one.collector);
-            counters += one.counters;
-            failed.merge(one.failed);
-            captures.extend(one.captures);
-        }
-        compared.push((collector.summary(&variant.name, &counters), failed));
+    for one in ran {
+        compared[one.sum].1.merge(one.failed);
+        captures.extend(one.captures);
     }
     (compared, captures)
 }

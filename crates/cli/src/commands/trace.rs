@@ -32,6 +32,9 @@ pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     if results.trace.is_empty() {
         return Err(Failure::Input(seen.no_such_flow(flow)));
     }
+    if results.trace_left_out > 0 {
+        terminal::say(&format!("the flow has {} more steps; the first are kept", results.trace_left_out));
+    }
     let name = |node: NodeId| names[node.index()].clone();
     if asked.json {
         let steps: Vec<_> = results.trace.iter().map(|record| step(record, &name)).collect();
@@ -81,7 +84,7 @@ fn simulate(
     let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;
     match results.ending {
         Ending::Memory => Err(Failure::Environment(format!(
-            "{}: the frames under way need more memory than is free; bound them by transport.window",
+            "{}: the frames and flows under way need more memory than is free; bound them by transport.window",
             input.file.source()
         ))),
         // The traced flow has ended and nothing else matters, or somebody pressed Ctrl-C.

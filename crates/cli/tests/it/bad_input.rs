@@ -46,6 +46,13 @@ fn an_unknown_field_is_shown_where_it_stands() {
 }
 
 #[test]
+fn an_impairment_of_no_link_is_refused() {
+    let text = format!("{SMALL}[[impair]]\nkind = \"frames\"\nlinks = \"switches\"\nrate = 0.5\n");
+    let line = wiremend_with(&text, &["run", "-"]).refused(2);
+    assert!(line.starts_with("wiremend: stdin:10:9: this network has no links between switches"), "{line}");
+}
+
+#[test]
 fn bad_values_name_file_line_and_column() {
     let directory = tempdir().unwrap();
     let cases = [
@@ -215,6 +222,20 @@ fn a_network_that_does_not_fit_in_memory_is_refused_before_it_is_built() {
     let line = ended(shell.current_dir(directory.path()).output().unwrap()).refused(3);
     assert!(
         line.starts_with("wiremend: large.toml:2:1: ") && line.contains("choose a smaller topology"),
+        "{line}"
+    );
+}
+
+/// Each flow that is under way has its connection.
+#[cfg(target_os = "linux")]
+#[test]
+fn flows_at_once_that_do_not_fit_in_memory_are_refused_before_they_begin() {
+    let run = "ulimit -v 1000000 && exec \"$0\" run nak --set workload.0.count=1000000 --threads 1";
+    let mut shell = std::process::Command::new("sh");
+    let output = shell.args(["-c", run, env!("CARGO_BIN_EXE_wiremend")]).output().unwrap();
+    let line = ended(output).refused(3);
+    assert!(
+        line.contains("1000000 flows at once need about 1.4GB") && line.contains("transport.qp"),
         "{line}"
     );
 }

@@ -160,6 +160,58 @@ fn several_variants_have_a_capture_each() {
     assert_eq!(files(directory.path()), ["link-go-back-n_read.pcapng", "link-go-back-n_send.pcapng"]);
 }
 
+/// A long queue before the link: what stands in it when the run ends has not crossed it.
+#[test]
+fn a_capture_shows_what_crossed_the_link_in_order() {
+    const INCAST: &str = "\
+title = \"a queue\"
+[topology]
+kind = \"chain\"
+switches = 1
+hosts_per_end = 2
+[[workload]]
+kind = \"flows\"
+pattern = \"incast\"
+bytes = \"1MB\"
+[stop]
+after = \"40us\"
+";
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("link.pcapng");
+    wiremend_with(INCAST, &["run", "-", "--capture", &format!("h0-s0={}", path.display())]).ok();
+    let text = wiremend(&["capture", "decode", path.to_str().unwrap(), "--json"]).ok();
+    let frame = |line: &str| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let times: Vec<_> = text.lines().map(|line| frame(line)["clock_ns"].as_u64().unwrap()).collect();
+    assert!(times.len() > 400, "{} frames", times.len());
+    assert!(times.is_sorted());
+    assert!(*times.last().unwrap() < 40_000, "{:?}", times.last());
+}
+
+#[test]
+fn captures_that_would_share_a_file_are_refused() {
+    const VARIANTS: &str = "\
+title = \"two\"
+[topology]
+kind = \"pair\"
+[[workload]]
+kind = \"flows\"
+pattern = \"point-to-point\"
+bytes = \"10KB\"
+[[variant]]
+name = \"1 MB\"
+[[variant]]
+name = \"1/MB\"
+";
+    let directory = tempdir().unwrap();
+    let [plain, odd] = ["link.pcapng", "./link.pcapng"].map(|name| directory.path().join(name));
+    let [plain, odd] = [plain, odd].map(|path| format!("h0-tor={}", path.display()));
+    let line = wiremend_with(VARIANTS, &["run", "-", "--capture", &plain]).refused(2);
+    assert!(line.contains("two captures into one file `") && line.contains("link-1_MB.pcapng`"), "{line}");
+    let line = wiremend(&["run", "nak", "--capture", &plain, "--capture", &odd]).refused(2);
+    assert!(line.contains("two captures into one file `"), "{line}");
+    assert_eq!(files(directory.path()), [""; 0]);
+}
+
 fn has_tshark() -> bool {
     let is_there =
         Command::new("tshark").arg("--version").output().is_ok_and(|output| output.status.success());

@@ -269,3 +269,14 @@ fn terminals_get_colours_and_the_tour() {
     }
     assert_eq!(tour.matches("• ").count(), 3, "three sentences: {tour}");
 }
+
+/// What is said must be so: here nothing begins, and there what is lost is noticed by nobody.
+#[test]
+fn nothing_is_claimed_that_did_not_happen() {
+    let late = wiremend(&["run", "nak", "--set", "workload.0.start=100s"]).ok();
+    assert!(late.contains("Nothing was sent before the run ended."), "{late}");
+    let open_loop = "title = \"t\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"cbr\"\nrate = \"1Gbps\"\nstop = \"1ms\"\n\
+                     [[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 0.5\n";
+    let lost = wiremend_with(open_loop, &["run", "-"]).ok();
+    assert!(lost.contains("No retransmission timer fired.") && !lost.contains("NAK"), "{lost}");
+}

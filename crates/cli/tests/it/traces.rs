@@ -2,7 +2,7 @@
 
 use tempfile::tempdir;
 
-use crate::program::wiremend;
+use crate::program::{wiremend, wiremend_with};
 
 /// Scenario, the cause as summaries call it, and as ladders do.
 const CAUSES: [(&str, &str, &str); 4] = [
@@ -58,6 +58,41 @@ fn the_slowest_flow_of_many_can_be_asked_for() {
     assert!(text.contains("completes") || text.contains("fails"), "{text}");
     let again = wiremend(&arguments).ok();
     assert_eq!(text, again);
+}
+
+/// Others go on over the same connection, and other flows queue before the same link.
+#[test]
+fn a_trace_ends_with_its_flow_and_is_in_order() {
+    let stream = "title = \"t\"\n[topology]\nkind = \"pair\"\n[transport]\nqp = \"per-pair\"\n\
+                  [[workload]]\nkind = \"stream\"\nmessage = \"4KiB\"\ndepth = 1\ncount = 20\n";
+    let one = wiremend_with(stream, &["trace", "-", "--flow", "3", "--json"]).json();
+    let incast = wiremend(&["trace", "incast", "--json"]).json();
+    for trace in [&one, &incast] {
+        let steps = trace["steps"].as_array().unwrap();
+        assert_eq!(
+            (&steps[0]["what"], &steps[steps.len() - 1]["what"]),
+            (&"posted".into(), &"completed".into())
+        );
+        assert!(steps.iter().map(|step| step["time_ps"].as_u64()).is_sorted());
+    }
+    // Four packets and their acknowledgements over two links, four arrivals, and the two ends.
+    assert_eq!(one["steps"].as_array().unwrap().len(), 16 + 4 + 2);
+}
+
+#[test]
+fn a_trace_too_long_to_keep_has_its_end_and_says_so() {
+    let arguments = ["trace", "tail-ack", "--set", "workload.0.bytes=50MB", "--json"];
+    let ended = wiremend(&arguments);
+    assert!(ended.stderr.contains(" more steps"), "{}", ended.stderr);
+    let trace = ended.json();
+    let last = trace["steps"].as_array().unwrap().last().unwrap().clone();
+    assert_eq!(last["what"], "completed");
+}
+
+#[test]
+fn a_trace_is_drawn_or_written_not_both() {
+    let line = wiremend(&["trace", "nak", "--json", "--svg", "x.svg"]).refused(2);
+    assert!(line.contains("cannot be used with"), "{line}");
 }
 
 /// Every element that begins ends, in order, and quotes pair up.

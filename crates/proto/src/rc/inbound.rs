@@ -19,7 +19,7 @@ pub(super) struct Inbound {
     last_ahead: u64,
     /// The operation that is under way, between FIRST and LAST.
     open: Option<Op>,
-    /// Bytes of the message received so far.
+    /// Bytes of the message received so far; 0 between messages.
     offset: u32,
     /// Bytes of the whole message and their address, for WRITE.
     len: u32,
@@ -130,19 +130,20 @@ impl Inbound {
     #[inline]
     pub(super) fn accept(&mut self, shape: Shape, packet: &Packet) -> (Option<Place>, u32) {
         if shape.first {
-            self.offset = 0;
             (self.addr, self.len) = packet.reth().map_or((0, 0), |reth| (reth.address, reth.dma_len));
         }
         let place = Place { addr: self.addr, offset: self.offset, len: packet.payload_len };
-        self.offset += packet.payload_len as u32;
+        let len = self.offset + packet.payload_len as u32;
         self.expected += 1;
         if shape.last {
             self.open = None;
+            self.offset = 0;
             self.message_first = self.expected;
         } else {
             self.open = Some(shape.op);
+            self.offset = len;
         }
-        ((place.len > 0).then_some(place), self.offset)
+        ((place.len > 0).then_some(place), len)
     }
 
     /// Takes a READ request, which is a message of its own.

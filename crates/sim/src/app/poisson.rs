@@ -118,6 +118,11 @@ impl Pick {
         (hosts.len() > usize::from(own.is_some())).then_some(Self { hosts, own })
     }
 
+    /// The first of those that may be sent to.
+    pub(crate) fn first(&self) -> HostId {
+        self.hosts[usize::from(self.own == Some(0))]
+    }
+
     fn draw(&self, random: &mut Xoshiro256PlusPlus) -> HostId {
         let others = (self.hosts.len() - usize::from(self.own.is_some())) as u64;
         let drawn = (((random.next_u64() >> 32) * others) >> 32) as usize;

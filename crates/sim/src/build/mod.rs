@@ -19,7 +19,7 @@ use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
 use crate::repeat::{Repeaters, Repeats};
-use crate::run::Limits;
+use crate::run::{Limits, Memory};
 use crate::schedule::Schedule;
 use crate::script::{Script, ScriptedPause};
 use crate::simulation::Options;
@@ -64,6 +64,9 @@ const HOST_BYTES: u64 = 1_500;
 /// Bytes that a frame under way takes at worst: its place, its entry in a ring, and the old copies of both while
 /// they double.
 const FRAME_BYTES: u64 = 256;
+/// Bytes that a flow under way takes: a connection at both of its ends, or a place in one that it shares.
+const FLOW_BYTES: u64 = 1_400;
+const SHARED_FLOW_BYTES: u64 = 300;
 
 pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
     check_memory(scenario, options)?;
@@ -75,7 +78,12 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         host_rx: topology.host_rx_latency,
     };
     let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
-    let apps = workload::place(scenario, files, &net)?;
+    let memory = Memory {
+        bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
+        frame_bytes: FRAME_BYTES,
+        flow_bytes: if net.transport.per_pair { SHARED_FLOW_BYTES } else { FLOW_BYTES },
+    };
+    let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, &net)?;
     let owner_of_node = assign(&net, options.threads);
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
@@ -94,7 +102,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (host, app) in apps {
         parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].add_app(app);
     }
-    watch(&mut parts, &net, options, owner);
+    watch(&mut parts, &net, options, ports, owner);
     let sample_every = scenario.series.as_ref().map(|series| series.every);
     if let Some(series) = &scenario.series {
         for link in
@@ -109,7 +117,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         stop_at: Time::ZERO + scenario.stop.after,
         lookahead: net.plan.lookahead,
         sample_every,
-        in_flight_max: options.memory_bytes_max.map_or(u64::MAX, |max| max / FRAME_BYTES),
+        memory,
     };
     Ok(Built { parts, limits, net })
 }
@@ -286,12 +294,26 @@ fn horizon(net: &Network) -> Span {
     net.lanes.iter().map(|lane| lane.delay + lane.rate.serialize(full)).max().unwrap_or(Span::from_us(1))
 }
 
-fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(LaneId) -> usize) {
+/// Marks what an observer wants to see. A port that is watched settles a departure when it happens, so that what is
+/// seen comes in the order of time and nothing is seen that the end of the run forestalls.
+fn watch(
+    parts: &mut [Part],
+    net: &Network,
+    options: &Options,
+    ports: PortKind,
+    owner: impl Fn(LaneId) -> usize,
+) {
     let lanes = net.graph.lane_count() as usize;
+    let mark = |wires: &mut Wires, lane: LaneId| {
+        wires.watch(lane);
+        if net.switch_at(lane.reverse()).is_some() {
+            wires.set_egress(lane, Egress::strict(ports.buffer_bytes_max));
+        }
+    };
     for link in &options.captures {
         for lane in [link.forward(), link.backward()] {
             let wires = &mut parts[owner(lane)].wires;
-            wires.watch(lane);
+            mark(wires, lane);
             wires.watch.capture(lane, lanes);
         }
     }
@@ -300,7 +322,7 @@ fn watch(parts: &mut [Part], net: &Network, options: &Options, owner: impl Fn(La
         let wires = &mut parts[0].wires;
         let ends =
             net.graph.lanes().map(|lane| (net.graph.lane_from(lane), net.graph.lane_to(lane))).collect();
-        net.graph.lanes().for_each(|lane| wires.watch(lane));
+        net.graph.lanes().for_each(|lane| mark(wires, lane));
         wires.watch.trace(flow, ends);
     }
 }

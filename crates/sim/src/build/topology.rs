@@ -1,5 +1,7 @@
 //! The network of a scenario.
 
+use std::collections::BTreeSet;
+
 use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Size, Topology};
 use wiremend_scenario::{Direction, LinkSet, Placed, Scenario, Shape};
 use wiremend_units::{LaneId, LinkId};
@@ -27,16 +29,22 @@ pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
     built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))
 }
 
-/// The links that a scenario means, in order.
+/// The links that a scenario means, each once and in order; at least one.
 pub(crate) fn links(graph: &Graph, set: &LinkSet) -> Result<Vec<LinkId>, String> {
     let of_role =
         |role| (0..graph.links().len() as u32).map(LinkId).filter(move |link| graph.link_role(*link) == role);
-    match set {
-        LinkSet::All => Ok((0..graph.links().len() as u32).map(LinkId).collect()),
-        LinkSet::Hosts => Ok(of_role(LinkRole::Host).collect()),
-        LinkSet::Switches => Ok(of_role(LinkRole::Switch).collect()),
-        LinkSet::Named(names) => names.iter().map(|name| by_name(graph, name)).collect(),
+    let mut found: Vec<LinkId> = match set {
+        LinkSet::All => (0..graph.links().len() as u32).map(LinkId).collect(),
+        LinkSet::Hosts => of_role(LinkRole::Host).collect(),
+        LinkSet::Switches => of_role(LinkRole::Switch).collect(),
+        LinkSet::Named(names) => names.iter().map(|name| by_name(graph, name)).collect::<Result<_, _>>()?,
+    };
+    if found.is_empty() {
+        return Err("this network has no links between switches; choose \"all\" or \"hosts\"".to_owned());
     }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// The directions of links that a scenario means, in order.
@@ -93,13 +101,14 @@ fn cables(scenario: &Scenario) -> Cables {
 
 fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, BuildError> {
     let cables = cables(scenario);
-    let is_host = |name: &str| graph.hosts.iter().any(|host| host.as_str() == name);
+    let hosts: BTreeSet<&str> = graph.hosts.iter().map(|host| host.as_str()).collect();
     let links: Vec<_> = graph
         .links
         .iter()
         .map(|link| {
             let [a, b] = [link.ends[0].as_str(), link.ends[1].as_str()];
-            let usual = if is_host(a) || is_host(b) { cables.host } else { cables.switch };
+            let is_host_link = hosts.contains(a) || hosts.contains(b);
+            let usual = if is_host_link { cables.host } else { cables.switch };
             let cable =
                 Cable { rate: link.rate.unwrap_or(usual.rate), delay: link.delay.unwrap_or(usual.delay) };
             NamedLink { a, b, cable }

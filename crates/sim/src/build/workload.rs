@@ -1,6 +1,7 @@
 //! The workloads of a scenario, as applications on hosts.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
@@ -14,6 +15,7 @@ use crate::app::{
     App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
 };
 use crate::network::{Network, purpose};
+use crate::run::Memory;
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
@@ -24,11 +26,12 @@ pub(super) fn place(
     scenario: &Scenario,
     files: &dyn Files,
     net: &Network,
+    memory: Memory,
 ) -> Result<Vec<(HostId, Placed)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
-        let maker = Maker { scenario, files, net, workload, first_flow, number: number as u64 };
+        let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
             placed.push((host, Placed { port: number as u16, app, done: false }));
         }
@@ -53,6 +56,7 @@ struct Maker<'a> {
     scenario: &'a Scenario,
     files: &'a dyn Files,
     net: &'a Network,
+    memory: Memory,
     workload: &'a At<Workload>,
     first_flow: FlowId,
     number: u64,
@@ -97,11 +101,12 @@ impl Maker<'_> {
         let stop = kind.duration.map_or(Time::MAX, |duration| start.saturating_add(duration));
         let flows = kind.flows.map_or(u64::MAX, wiremend_scenario::Within::get);
         let mut apps = Vec::new();
-        for (index, (source, hosts)) in sources.into_iter().enumerate() {
+        for (index, (source, pick)) in sources.into_iter().enumerate() {
             let index = index as u64;
-            let share = if kind.pattern == Pattern::Incast { count } else { 1 };
-            let rate = self.net.lanes[self.net.uplink(source).index()].rate;
-            let Some(pick) = Pick::new(source, hosts) else { continue };
+            // The load is that of the source's link, but of an incast that of the one link where all meet.
+            let (loaded, share) =
+                if kind.pattern == Pattern::Incast { (pick.first(), count) } else { (source, 1) };
+            let rate = self.net.lanes[self.net.uplink(loaded).index()].rate;
             apps.push((
                 source,
                 App::Poisson(Poisson::new(Arrivals {
@@ -130,6 +135,7 @@ impl Maker<'_> {
             .pairs(&self.scenario.topology)
             .map_err(|(place, what)| BuildError::at(place, what))?;
         let bytes = self.message(kind.bytes)?;
+        self.check_memory(pairs.len() * kind.count.get())?;
         let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
         let mut flow = self.first_flow;
         for (src, dst) in &pairs {
@@ -178,6 +184,20 @@ impl Maker<'_> {
         Ok(ends)
     }
 
+    /// Flows that begin at once are under way at once.
+    fn check_memory(&self, flows: u64) -> Result<(), BuildError> {
+        if self.memory.holds(0, flows) {
+            return Ok(());
+        }
+        let need = Bytes::new(flows.saturating_mul(self.memory.flow_bytes));
+        let what = format!(
+            "{flows} flows at once need about {need}, and {} are free; choose fewer, or let them share connections by \
+             transport.qp = \"per-pair\"",
+            Bytes::new(self.memory.bytes_max),
+        );
+        Err(BuildError { place: self.workload.place, what, environment: true })
+    }
+
     fn message(&self, bytes: Bytes) -> Result<u32, BuildError> {
         if bytes.get() > MESSAGE_BYTES_MAX {
             let what =
@@ -200,34 +220,49 @@ impl Maker<'_> {
                 }
             }
             Named::File(name) => {
-                let mut text = String::new();
-                let reader = self.files.open(name).map_err(at)?;
-                std::io::Read::read_to_string(
-                    &mut std::io::Read::take(reader, SIZE_FILE_BYTES_MAX),
-                    &mut text,
-                )
-                .map_err(|error| at(format!("{name}: {error}")))?;
-                let table = SizeTable::parse_csv(&text).map_err(|error| at(format!("{name}: {error}")))?;
-                Ok(Sizes::Table(Arc::new(table)))
+                let text = read_sizes(self.files.open(name).map_err(at)?);
+                let table =
+                    text.and_then(|text| SizeTable::parse_csv(&text).map_err(|error| error.to_string()));
+                Ok(Sizes::Table(Arc::new(table.map_err(|why| at(format!("{name}: {why}")))?)))
             }
         }
     }
 }
 
-const SIZE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// The text of a table of sizes, if it is as short as tables are.
+fn read_sizes(reader: impl Read) -> Result<String, String> {
+    const BYTES_MAX: u64 = 4 << 20;
+    let mut text = String::new();
+    let read = reader.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if read as u64 > BYTES_MAX {
+        return Err(format!("too long for a table of sizes; at most {BYTES_MAX} bytes"));
+    }
+    Ok(text)
+}
 
 fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Apps {
     planned.into_iter().map(|(host, flows)| (host, App::List(List::new(flows)))).collect()
 }
 
-/// Each source with those that it may send to.
-fn destinations(pairs: &Pairs) -> Vec<(HostId, Arc<[HostId]>)> {
+/// Each source once, with those that it sends to. Who has nobody but itself to send to is no source.
+fn destinations(pairs: &Pairs) -> Vec<(HostId, Pick)> {
     match pairs {
         Pairs::Product { src, dst } => {
             let all: Arc<[HostId]> = dst.as_slice().into();
-            src.iter().map(|src| (*src, Arc::clone(&all))).collect()
+            src.iter().filter_map(|src| Some((*src, Pick::new(*src, Arc::clone(&all))?))).collect()
         }
-        Pairs::Listed(pairs) => pairs.iter().map(|(src, dst)| (*src, Arc::from([*dst].as_slice()))).collect(),
+        Pairs::Listed(pairs) => {
+            let mut sources: Vec<(HostId, Vec<HostId>)> = Vec::new();
+            let mut places = BTreeMap::new();
+            for (src, dst) in pairs {
+                let place = *places.entry(*src).or_insert(sources.len());
+                if place == sources.len() {
+                    sources.push((*src, Vec::new()));
+                }
+                sources[place].1.push(*dst);
+            }
+            sources.into_iter().filter_map(|(src, dst)| Some((src, Pick::new(src, dst.into())?))).collect()
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Messages of every kind and size arrive as they were posted.
 
-use wiremend_proto::rc::{Config, Op};
+use wiremend_proto::rc::{Completion, Config, Op, Qp, Status, Work};
 use wiremend_testkit::{Ending, Pair, Side};
-use wiremend_units::Psn;
+use wiremend_units::{Psn, QpNum, Time};
 
 use crate::config;
 
@@ -106,4 +106,24 @@ fn completions_come_in_the_order_of_posting() {
     pair.run_until_idle();
     let completed: Vec<_> = pair.completions(Side::A).iter().map(|completion| completion.id).collect();
     assert_eq!(completed, ids);
+}
+
+/// The largest message leaves no trace in the checks of the next one.
+#[test]
+fn what_follows_the_longest_message_is_taken() {
+    let config = Config { mtu: 4096, ack_every: 1 << 20, ..Config::default() };
+    let mut here = Qp::new(QpNum::new(2), Psn::new(0), Psn::new(0));
+    let mut there = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(0));
+    for (id, len) in [(1, Config::MESSAGE_LEN_MAX), (2, 1), (3, 5000)] {
+        here.requester.post(&config, Work { id, op: Op::Send, len, addr: 0, rkey: 0, imm: None });
+    }
+    while let Some(transmit) = here.requester.poll_transmit(&config, Time::ZERO) {
+        there.on_packet(&config, Time::ZERO, &transmit.packet);
+    }
+    assert!(!there.responder.is_error());
+    while let Some(answer) = there.responder.poll_transmit(&config) {
+        here.on_packet(&config, Time::ZERO, &answer);
+    }
+    let completions: Vec<_> = std::iter::from_fn(|| here.requester.poll_completion()).collect();
+    assert_eq!(completions, [1, 2, 3].map(|id| Completion { id, status: Status::Success }));
 }
