@@ -102,7 +102,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (host, app) in apps {
         parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].add_app(app);
     }
-    watch(&mut parts, &net, options, ports, owner);
+    watch(&mut parts, &net, options, &ports, owner);
     let sample_every = scenario.series.as_ref().map(|series| series.every);
     if let Some(series) = &scenario.series {
         for link in
@@ -151,9 +151,14 @@ impl PortKinds {
     /// `None`: the plain port.
     fn egress(&self, lane: LaneId) -> Option<Egress> {
         if self.scheduled || self.paused.binary_search(&lane).is_ok() {
-            return Some(Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max));
+            return Some(self.settling());
         }
         self.buffer_bytes_max.map(Egress::fifo)
+    }
+
+    /// One that settles a departure when it happens.
+    fn settling(&self) -> Egress {
+        Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max)
     }
 }
 
@@ -300,14 +305,14 @@ fn watch(
     parts: &mut [Part],
     net: &Network,
     options: &Options,
-    ports: PortKind,
+    ports: &PortKinds,
     owner: impl Fn(LaneId) -> usize,
 ) {
     let lanes = net.graph.lane_count() as usize;
     let mark = |wires: &mut Wires, lane: LaneId| {
         wires.watch(lane);
         if net.switch_at(lane.reverse()).is_some() {
-            wires.set_egress(lane, Egress::strict(ports.buffer_bytes_max));
+            wires.set_egress(lane, ports.settling());
         }
     };
     for link in &options.captures {

@@ -55,19 +55,25 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     for loss in LOSSES {
         let db = ORDER.map(|generation| (generation.name, attenuation(&generation, loss)));
-        let spaced: Vec<_> =
-            db.iter().zip(0..).map(|((name, db), step)| (*name, number(db - GAP_DB * f64::from(step)))).collect();
+        let spaced: Vec<_> = db
+            .iter()
+            .zip(0..)
+            .map(|((name, db), step)| (*name, number(db - GAP_DB * f64::from(step))))
+            .collect();
         judgement.must(format!("dB at a loss of {loss:e}, less 0.5 dB a step"), ascending(&spaced, 0.0));
     }
     for generation in &WATCHED {
         let lane = results.of(&run(generation, results.effort())).lane("h0>tor");
         let lost = share(lane.corrupted, lane.tx_frames);
-        let what = format!("frames lost, {}, at {:.1} dB", generation.name, attenuation(generation, WATCHED_LOSS));
+        let what =
+            format!("frames lost, {}, at {:.1} dB", generation.name, attenuation(generation, WATCHED_LOSS));
         judgement.must(what, lost.expected(watched(generation).frame_loss));
     }
     judgement.plot("l21", &figure());
-    let shows: Vec<_> =
-        ORDER.iter().map(|generation| format!("{} at {:.1} dB", generation.name, attenuation(generation, 1e-5))).collect();
+    let shows: Vec<_> = ORDER
+        .iter()
+        .map(|generation| format!("{} at {:.1} dB", generation.name, attenuation(generation, 1e-5)))
+        .collect();
     judgement.finding(
         format!("one frame in 100 000 is lost by {}", shows.join(", by ")),
         "Noise grows with the symbol rate, and four levels share the swing of two; FEC gives back less than that",
@@ -83,7 +89,9 @@ fn figure() -> Plot {
     };
     Plot {
         title: "Frames of 1518 B lost as light fades".to_owned(),
-        description: "Probability that a frame is lost against optical attenuation, for four generations of links.".to_owned(),
+        description:
+            "Probability that a frame is lost against optical attenuation, for four generations of links."
+                .to_owned(),
         x: Axis::new("attenuation in dB", Scale::Linear, Unit::Number),
         y: Axis::new("frames lost", Scale::Log, Unit::Number),
         curves: Generation::ALL.iter().map(curve).collect(),
