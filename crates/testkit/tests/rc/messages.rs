@@ -115,7 +115,7 @@ fn what_follows_the_longest_message_is_taken() {
     let mut here = Qp::new(QpNum::new(2), Psn::new(0), Psn::new(0));
     let mut there = Qp::new(QpNum::new(1), Psn::new(0), Psn::new(0));
     for (id, len) in [(1, Config::MESSAGE_LEN_MAX), (2, 1), (3, 5000)] {
-        here.requester.post(&config, Work { id, op: Op::Send, len, addr: 0, rkey: 0, imm: None });
+        here.requester.post(&config, Time::ZERO, Work { id, op: Op::Send, len, addr: 0, rkey: 0, imm: None });
     }
     while let Some(transmit) = here.requester.poll_transmit(&config, Time::ZERO) {
         there.on_packet(&config, Time::ZERO, &transmit.packet);
