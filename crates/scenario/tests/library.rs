@@ -30,7 +30,7 @@ fn the_tour_compares_a_clean_network_with_losses_and_with_mending() {
     let names: Vec<_> = tour.variants.iter().map(|variant| variant.name.as_str()).collect();
     assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended"]);
     let impaired: Vec<_> = tour.variants.iter().map(|variant| variant.scenario.impairs.len()).collect();
-    assert_eq!(impaired, [0, 1, 1]);
+    assert_eq!(impaired, [0, 1, 1, 1]);
 }
 
 #[test]
