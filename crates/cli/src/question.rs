@@ -1,8 +1,9 @@
 //! Arguments about links, flows and times, as the values that the model reckons with.
 
+use std::collections::BTreeMap;
 use std::fs;
 
-use wiremend_fabric::{SizeTable, WORKLOADS, Workload};
+use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
     Corruption, FlowSize, Mend, Next, Nic, Operation, Path, Rewind, Setting, Sizes, Times, bits, flow,
 };
@@ -40,7 +41,7 @@ impl Grain {
     /// For one answer.
     pub(crate) const FINE: Self = Self { exact_packets: 64, ratio: 1.1 };
     /// For hundreds.
-    pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 4.0 };
+    pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 2.0 };
 }
 
 impl Question {
@@ -130,22 +131,41 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
             own = SizeTable::parse_csv(&text).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
             (name, &own)
         }
-        None => match Workload::named(&flows.workload) {
-            Some(workload) => (flows.workload.clone(), workload.table()),
-            None => {
-                let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-                let what = wiremend_scenario::or_nearest("workload", &flows.workload, &names);
-                return Err(Failure::Input(format!("--workload: {what}; `wiremend list` names all")));
-            }
-        },
+        None => (flows.workload.clone(), workload(&flows.workload)?.table()),
     };
     let groups = table.groups(Bytes::new(u64::from(flows.mtu)), grain.exact_packets, grain.ratio);
-    let groups = groups.iter().map(|group| FlowSize {
-        packets: group.packets,
-        bytes: group.bytes,
-        probability: group.probability,
-    });
-    Ok((name, groups.collect()))
+    Ok((name, merged(&groups, grain)))
+}
+
+fn workload(name: &str) -> Result<&'static Workload, Failure> {
+    Workload::named(name).ok_or_else(|| {
+        let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
+        let what = wiremend_scenario::or_nearest("workload", name, &names);
+        Failure::Input(format!("--workload: {what}; `wiremend list` names all"))
+    })
+}
+
+/// Groups of the same packets, or nearly, put together: a table of many points has many small ones.
+fn merged(groups: &[SizeGroup], grain: Grain) -> Vec<FlowSize> {
+    let mut sums: BTreeMap<u64, FlowSize> = BTreeMap::new();
+    for group in groups {
+        let exact = grain.exact_packets as f64;
+        let place = if group.packets <= exact {
+            group.packets.round()
+        } else {
+            exact + ((group.packets / exact).ln() / grain.ratio.ln()).ceil()
+        };
+        let sum = sums.entry(place as u64).or_insert(FlowSize { packets: 0.0, bytes: 0.0, probability: 0.0 });
+        sum.probability += group.probability;
+        sum.packets += group.probability * group.packets;
+        sum.bytes += group.probability * group.bytes;
+    }
+    let mean = |sum: FlowSize| FlowSize {
+        packets: sum.packets / sum.probability,
+        bytes: sum.bytes / sum.probability,
+        ..sum
+    };
+    sums.into_values().filter(|sum| sum.probability > 0.0).map(mean).collect()
 }
 
 fn times(asked: &explain::Times, sizes: &Sizes, flows: &[FlowSize]) -> Result<Times, Failure> {

@@ -1,7 +1,7 @@
 //! How much is done against timeouts (JCST §4).
 
 /// The mechanisms, each as the number of extra packets.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Mend {
     /// Zero-length messages sent behind a flow's last packet.
     pub dummies: u32,

@@ -29,9 +29,10 @@ impl Next {
 /// What a second copy of a NAK does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rewind {
-    /// Each acts at once, so that the same packet may be sent twice: the core of this project, and its simulator.
+    /// Each acts at once, so that the same packet may be sent twice: a scenario with no `transport.resend_delay`.
     Each,
-    /// Copies that come close together count as one: NICs that take longer to turn than the copies are apart.
+    /// Copies that come close together count as one: a NIC that fetches what it sends again from its host's memory, and
+    /// a scenario with a `transport.resend_delay` that is longer than the copies are apart.
     Once,
     /// One does not know which: a second repeat costs, and nothing relies on it.
     Unknown,

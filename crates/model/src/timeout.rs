@@ -18,8 +18,7 @@
 //! too: one that is lost opens a gap that the next flow has to bear.
 //!
 //! When all data have arrived, the flow ends with the first answer that does: the ACK of the tail, of a dummy, or a
-//! NAK for a dummy. If all are lost it waits: *tail ACK*; unless dummies are missing as well, which is *tail packet* or
-//! *NAK* like any other gap.
+//! NAK for a dummy. If all are lost it waits: *tail ACK*, whether or not dummies are missing as well.
 //!
 //! # What is assumed
 //!
@@ -229,8 +228,8 @@ struct Body {
     /// The first packet of a message is longer.
     first_idle: Share,
     first_busy: Share,
-    /// A dummy.
-    dummy: Share,
+    /// All dummies of a flow.
+    dummies: Share,
 }
 
 /// A packet that is missing.
@@ -240,12 +239,12 @@ struct Head {
     loss: f64,
     /// Nothing behind it arrives before the timer fires.
     unseen: f64,
-    /// The port is idle when the NAK comes.
-    idle: bool,
+    /// The chance that a second copy of its NAK makes the requester repeat it once more.
+    again: f64,
 }
 
 /// What a missing packet adds: timeouts by cause (tail ACK has none), and what else [`Expected`] counts.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Share {
     timeouts: [f64; 4],
     /// The chance that each cause does not occur, and that none does.
@@ -266,7 +265,11 @@ impl<'a> Reckoning<'a> {
         let nak = NakFate::new(answer, mend.nak_copies, nic, &sizes);
         let copies = mend.retransmission_copies;
         let seen =
-            |leg: Leg, idle| Share::new(&Head { leg, loss: leg.loss(), unseen: 0.0, idle }, &nak, copies);
+            |leg: Leg, again| Share::new(&Head { leg, loss: leg.loss(), unseen: 0.0, again }, &nak, copies);
+        let mut dummies = Share::default();
+        for behind in 0..mend.dummies {
+            dummies.add(&seen(dummy, again_for_dummy(setting, &nak, dummy, behind)));
+        }
         Self {
             setting,
             forward: ways.forward,
@@ -275,11 +278,11 @@ impl<'a> Reckoning<'a> {
             answer_loss: answer.loss(),
             dummies_lost: dummy.loss().powi(mend.dummies as i32),
             body: Body {
-                idle: seen(middle, true),
-                busy: seen(middle, false),
-                first_idle: seen(first, true),
-                first_busy: seen(first, false),
-                dummy: seen(dummy, true),
+                idle: seen(middle, nak.again_idle),
+                busy: seen(middle, nak.again_busy),
+                first_idle: seen(first, nak.again_idle),
+                first_busy: seen(first, nak.again_busy),
+                dummies,
             },
             nak,
         }
@@ -294,8 +297,8 @@ impl<'a> Reckoning<'a> {
         let tail_loss = tail.loss().powi(mend.tail_repeat as i32 + 1);
         let open = 1.0 - next.rescues;
         let mut sum = Sum::default();
-        let unseen = self.dummies_lost * open;
-        sum.add(&self.share(&Head { leg: tail, loss: tail_loss, unseen, idle: true }), 1.0);
+        let (unseen, again) = (self.dummies_lost * open, self.nak.again_idle);
+        sum.add(&self.share(&Head { leg: tail, loss: tail_loss, unseen, again }), 1.0);
         sum.expected.shown_tails = tail_loss * (1.0 - self.dummies_lost);
         sum.expected.rescued_tails = tail_loss * self.dummies_lost * next.rescues;
         self.add_body(&mut sum, flow, tail_loss * unseen, nic.flight_packets);
@@ -312,11 +315,11 @@ impl<'a> Reckoning<'a> {
         if body <= 0.0 {
             return;
         }
-        let loss = self.middle.loss();
+        let (loss, again) = (self.middle.loss(), self.nak.again_idle);
         let mut unseen = tail_unseen;
         let mut near = 0;
         while near < NEAR && f64::from(near) + 1.0 <= body && unseen > NEVER {
-            sum.add(&self.share(&Head { leg: self.middle, loss, unseen, idle: true }), 1.0);
+            sum.add(&self.share(&Head { leg: self.middle, loss, unseen, again }), 1.0);
             unseen *= loss;
             near += 1;
         }
@@ -336,14 +339,15 @@ impl<'a> Reckoning<'a> {
         // Shown by later dummies, or by the next flow; hardly ever by neither.
         let next_lost = next_data_lost * self.dummies_lost;
         if next_lost < NEVER {
-            sum.add_dummies(&self.body.dummy, next.follows, f64::from(mend.dummies));
+            sum.add_dummies(&self.body.dummies, next.follows);
             return;
         }
         let loss = self.dummy.loss();
         for behind in 0..mend.dummies {
             let unseen = loss.powi(behind as i32) * next_lost;
-            let share = self.share(&Head { leg: self.dummy, loss, unseen, idle: true });
-            sum.add_dummies(&share, next.follows, 1.0);
+            let again = again_for_dummy(self.setting, &self.nak, self.dummy, behind);
+            let share = self.share(&Head { leg: self.dummy, loss, unseen, again });
+            sum.add_dummies(&share, next.follows);
         }
     }
 
@@ -375,10 +379,9 @@ impl<'a> Reckoning<'a> {
         let again = mute * (dummy + (1.0 - dummy) * lost).powi(mend.dummies as i32);
         let factor = if again < 1.0 { open / (1.0 - again) } else { 0.0 };
         let mut share = [0.0; 4];
-        share[Cause::TailAck as usize] = all;
-        share[Cause::TailPacket as usize] = unseen;
-        // With a flow to follow, the gap was counted with the dummies.
-        share[Cause::Nak as usize] = asked * (1.0 - next.follows);
+        share[Cause::TailAck as usize] = all + unseen + asked;
+        // Such a gap was counted with the dummies, for the next flow.
+        share[Cause::Nak as usize] = -asked * next.follows;
         sum.add_timeouts(
             share.map(|chance| chance * factor),
             ln_none(share.map(|chance| chance * open)),
@@ -392,9 +395,19 @@ impl<'a> Reckoning<'a> {
 }
 
 impl Share {
+    fn add(&mut self, other: &Self) {
+        for cause in 0..4 {
+            self.timeouts[cause] += other.timeouts[cause];
+            self.ln_none_of[cause] += other.ln_none_of[cause];
+        }
+        self.ln_none += other.ln_none;
+        self.naks += other.naks;
+        self.repeats += other.repeats;
+        self.second_repeats += other.second_repeats;
+    }
+
     fn new(head: &Head, nak: &NakFate, copies: u32) -> Self {
-        let &Head { leg, loss, unseen, idle } = head;
-        let again = if idle { nak.again_idle } else { nak.again_busy };
+        let &Head { leg, loss, unseen, again } = head;
         let once = 1.0 - nak.lost - again;
         let twice = once * leg.repeats_lost(copies, false) + again * leg.repeats_lost(copies, nak.helps);
         let seen = loss * (1.0 - unseen);
@@ -416,6 +429,13 @@ impl Share {
     }
 }
 
+/// The chance of a second repeat of a dummy with so many behind it. If those show its loss, the NAK meets the next flow
+/// as it is being sent, where there is one; only if the next flow itself shows it, the port has fallen idle again.
+fn again_for_dummy(setting: &Setting, nak: &NakFate, dummy: Leg, behind: u32) -> f64 {
+    let follows = setting.next.follows;
+    nak.again_idle * (1.0 - follows + follows * dummy.loss().powi(behind as i32))
+}
+
 /// Shares, put together.
 #[derive(Default)]
 struct Sum {
@@ -433,11 +453,11 @@ impl Sum {
         self.expected.second_repeats += weight * share.second_repeats;
     }
 
-    /// So many dummies. They are asked for even if nobody waits for them.
-    fn add_dummies(&mut self, share: &Share, follows: f64, dummies: f64) {
-        self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), follows * dummies);
-        self.expected.naks += dummies * share.naks;
-        self.expected.dummy_repeats += dummies * (share.repeats + share.second_repeats);
+    /// Dummies are asked for even if nobody waits for them.
+    fn add_dummies(&mut self, share: &Share, follows: f64) {
+        self.add_timeouts(share.timeouts, (share.ln_none_of, share.ln_none), follows);
+        self.expected.naks += share.naks;
+        self.expected.dummy_repeats += share.repeats + share.second_repeats;
     }
 
     fn add_timeouts(&mut self, timeouts: [f64; 4], (ln_none_of, ln_none): ([f64; 4], f64), weight: f64) {
@@ -464,12 +484,12 @@ fn ln_none(chances: [f64; 4]) -> ([f64; 4], f64) {
 
 /// ln(1 − chance); of a tiny one, which is the usual case, at once.
 fn ln_not(chance: f64) -> f64 {
-    if chance < TINY { -chance } else { (-chance).ln_1p() }
+    if chance.abs() < TINY { -chance } else { (-chance).ln_1p() }
 }
 
 /// The chance that anything happens, from the logarithm of the chance that nothing does.
 fn any_of(ln_none: f64) -> f64 {
-    if -ln_none < TINY { -ln_none } else { -ln_none.exp_m1() }
+    if ln_none.abs() < TINY { -ln_none } else { -ln_none.exp_m1() }
 }
 
 /// Where x and ln(1 + x) differ by less than anybody can tell.

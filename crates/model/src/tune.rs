@@ -2,6 +2,8 @@
 //!
 //! What is cheapest follows from bytes in the direction of the data; ties go to fewer packets in all.
 
+use std::collections::BTreeMap;
+
 use crate::cost::cost_of;
 use crate::flow::FlowSize;
 use crate::mend::Mend;
@@ -102,24 +104,36 @@ pub const TRIED_MAX: u32 = 6;
 
 /// Looks for the cheapest combination. More of anything costs more and misses less, so most need not be reckoned.
 pub fn tune(question: &Question<'_>) -> Tuned {
-    let allowed = question.target.allowed();
+    let mut search = Search { question, allowed: question.target.allowed(), known: BTreeMap::new() };
     let mut chosen = None;
     for dummies in 0..=TRIED_MAX {
-        question.try_dummies(&mut chosen, dummies);
+        search.try_dummies(&mut chosen, dummies);
     }
     // What comes within a thousandth of the best: the rest costs and helps no more.
     let best = chosen.unwrap_or_else(|| {
-        let most = question.choice(Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX), 0.0);
-        question.climb(0.0, most.missed * 1.001)
+        let most = search.choice(Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX), 0.0);
+        search.climb(0.0, most.missed * 1.001)
     });
-    Tuned { chosen, best, steps: question.steps(&best), frontier: question.frontier(best.hold, allowed) }
+    Tuned { chosen, best, steps: search.steps(&best), frontier: search.frontier(best.hold) }
 }
 
-impl Question<'_> {
+/// What was reckoned so far.
+struct Search<'a> {
+    question: &'a Question<'a>,
+    allowed: f64,
+    /// By mechanisms and the bits of T.
+    known: BTreeMap<(Mend, u64), Choice>,
+}
+
+impl Search<'_> {
+    fn choice(&mut self, mend: Mend, hold: f64) -> Choice {
+        *self.known.entry((mend, hold.to_bits())).or_insert_with(|| self.question.choice(mend, hold))
+    }
+
     /// Looks for something cheaper than `chosen` with so many dummies.
-    fn try_dummies(&self, chosen: &mut Option<Choice>, dummies: u32) {
+    fn try_dummies(&mut self, chosen: &mut Option<Choice>, dummies: u32) {
         // Without dummies there is nothing to hold back.
-        let holds = if dummies == 0 { &self.holds[..1] } else { self.holds };
+        let holds = if dummies == 0 { &self.question.holds[..1] } else { self.question.holds };
         for &hold in holds {
             if !self.reaches(Mend::new(dummies, TRIED_MAX, TRIED_MAX), hold) {
                 continue;
@@ -139,24 +153,77 @@ impl Question<'_> {
     }
 
     /// The fewest retransmission copies that suffice, if that is cheaper than `chosen`.
-    fn try_copies(&self, chosen: &mut Option<Choice>, dummies: u32, nak_copies: u32, hold: f64) {
+    fn try_copies(&mut self, chosen: &mut Option<Choice>, dummies: u32, nak_copies: u32, hold: f64) {
         for retransmission_copies in 0..=TRIED_MAX {
             let choice = self.choice(Mend::new(dummies, nak_copies, retransmission_copies), hold);
             let price = |choice: &Choice| (choice.cost, choice.packets());
             if chosen.is_some_and(|chosen| price(&choice) >= price(&chosen)) {
                 return;
             }
-            if choice.missed <= self.target.allowed() {
+            if choice.missed <= self.allowed {
                 *chosen = Some(choice);
                 return;
             }
         }
     }
 
-    fn reaches(&self, mend: Mend, hold: f64) -> bool {
-        self.choice(mend, hold).missed <= self.target.allowed()
+    fn reaches(&mut self, mend: Mend, hold: f64) -> bool {
+        self.choice(mend, hold).missed <= self.allowed
     }
 
+    /// From nothing to `end`, a packet at a time, each time the one that helps most.
+    fn steps(&mut self, end: &Choice) -> Vec<Choice> {
+        let mut steps = vec![self.choice(Mend::NONE, end.hold)];
+        while let Some(last) = steps.last().filter(|last| last.mend != end.mend) {
+            let within = one_more(last.mend, end.mend);
+            let tried = within.map(|mend| self.choice(mend, end.hold));
+            steps.extend(tried.min_by(|a, b| a.missed.total_cmp(&b.missed)));
+        }
+        steps
+    }
+
+    /// Of one packet more at a time, each time the one that helps most for its bytes, those that help much.
+    fn frontier(&mut self, hold: f64) -> Vec<Choice> {
+        const BETTER: f64 = 2.0;
+        const FARTHEST: f64 = 1e-3;
+        let mut frontier = vec![self.choice(Mend::NONE, hold)];
+        let mut last = frontier[0];
+        while let Some(next) = self.best_bargain(&last) {
+            if next.missed * BETTER < frontier[frontier.len() - 1].missed {
+                frontier.push(next);
+            }
+            if next.missed < self.allowed * FARTHEST {
+                break;
+            }
+            last = next;
+        }
+        frontier
+    }
+
+    /// The first of such a row that misses the target at most this often, or its last.
+    fn climb(&mut self, hold: f64, missed: f64) -> Choice {
+        let mut last = self.choice(Mend::NONE, hold);
+        while last.missed > missed {
+            match self.best_bargain(&last) {
+                Some(next) => last = next,
+                None => break,
+            }
+        }
+        last
+    }
+
+    /// One packet more, the one that helps most for its bytes.
+    fn best_bargain(&mut self, last: &Choice) -> Option<Choice> {
+        let all = Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX);
+        let gain = |choice: &Choice| {
+            (last.missed / choice.missed.max(f64::MIN_POSITIVE)).ln() / (choice.cost - last.cost).max(1e-12)
+        };
+        let tried = one_more(last.mend, all).map(|mend| self.choice(mend, last.hold));
+        tried.max_by(|a, b| gain(a).total_cmp(&gain(b)))
+    }
+}
+
+impl Question<'_> {
     /// What follows from these mechanisms.
     pub fn choice(&self, mend: Mend, hold: f64) -> Choice {
         let times = Times { hold, ..self.times };
@@ -179,57 +246,6 @@ impl Question<'_> {
             cost: cost.share(),
             work_requests: cost.work_requests,
         }
-    }
-
-    /// From nothing to `end`, a packet at a time, each time the one that helps most.
-    fn steps(&self, end: &Choice) -> Vec<Choice> {
-        let mut steps = vec![self.choice(Mend::NONE, end.hold)];
-        while let Some(last) = steps.last().filter(|last| last.mend != end.mend) {
-            let within = one_more(last.mend, end.mend);
-            let tried = within.map(|mend| self.choice(mend, end.hold));
-            steps.extend(tried.min_by(|a, b| a.missed.total_cmp(&b.missed)));
-        }
-        steps
-    }
-
-    /// Of one packet more at a time, each time the one that helps most for its bytes, those that help much.
-    fn frontier(&self, hold: f64, allowed: f64) -> Vec<Choice> {
-        const BETTER: f64 = 2.0;
-        const FARTHEST: f64 = 1e-3;
-        let mut frontier = vec![self.choice(Mend::NONE, hold)];
-        let mut last = frontier[0];
-        while let Some(next) = self.best_bargain(&last) {
-            if next.missed * BETTER < frontier[frontier.len() - 1].missed {
-                frontier.push(next);
-            }
-            if next.missed < allowed * FARTHEST {
-                break;
-            }
-            last = next;
-        }
-        frontier
-    }
-
-    /// The first of such a row that misses the target at most this often, or its last.
-    fn climb(&self, hold: f64, missed: f64) -> Choice {
-        let mut last = self.choice(Mend::NONE, hold);
-        while last.missed > missed {
-            match self.best_bargain(&last) {
-                Some(next) => last = next,
-                None => break,
-            }
-        }
-        last
-    }
-
-    /// One packet more, the one that helps most for its bytes.
-    fn best_bargain(&self, last: &Choice) -> Option<Choice> {
-        let all = Mend::new(TRIED_MAX, TRIED_MAX, TRIED_MAX);
-        let gain = |choice: &Choice| {
-            (last.missed / choice.missed.max(f64::MIN_POSITIVE)).ln() / (choice.cost - last.cost).max(1e-12)
-        };
-        let tried = one_more(last.mend, all).map(|mend| self.choice(mend, last.hold));
-        tried.max_by(|a, b| gain(a).total_cmp(&gain(b)))
     }
 }
 

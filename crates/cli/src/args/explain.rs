@@ -62,10 +62,10 @@ pub(crate) struct Link {
     /// A corrupting link loses every frame with this probability, however short
     #[arg(long, value_name = "P", value_parser = loss)]
     pub(crate) drop: Option<f64>,
-    /// Links of the path that may corrupt, between the two ToR switches
+    /// Links of the path that may corrupt, between the switches of the two hosts
     #[arg(long, value_name = "L", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=32))]
     pub(crate) links: u32,
-    /// Links that may corrupt between a sender and its own ToR switch, where no copy helps
+    /// Links that may corrupt between a host and its own switch, where no copy helps
     #[arg(long, value_name = "L", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=1))]
     pub(crate) access_links: u32,
     /// Probability that such a link does corrupt
@@ -79,7 +79,7 @@ pub(crate) struct Flows {
     /// Sizes of flows: a table of `wiremend list`
     #[arg(long, value_name = "NAME", default_value = "websearch", conflicts_with_all = ["cdf", "bytes"])]
     pub(crate) workload: String,
-    /// Sizes of flows: a file of lines size_bytes,cumulative_percent
+    /// Sizes of flows: a file of lines `size_bytes,cumulative_percent`
     #[arg(long, value_name = "FILE", conflicts_with = "bytes")]
     pub(crate) cdf: Option<PathBuf>,
     /// All flows have this size
@@ -187,10 +187,10 @@ pub(crate) struct Phy {
     /// Bit error rate before forward error correction
     #[arg(long, value_name = "B", value_parser = probability, conflicts_with_all = ["bits", "codewords", "frames"])]
     pub(crate) ber: Option<f64>,
-    /// Bits that were corrected (rx_corrected_bits_phy) …
+    /// Bits that were corrected (`rx_corrected_bits_phy`) …
     #[arg(long, value_name = "N", value_parser = count, requires = "bits")]
     pub(crate) corrected_bits: Option<f64>,
-    /// … of so many that came (rx_bits_phy)
+    /// … of so many that came (`rx_bits_phy`)
     #[arg(long, value_name = "N", value_parser = count, requires = "corrected_bits", conflicts_with_all = ["codewords", "frames"])]
     pub(crate) bits: Option<f64>,
     /// Codewords with 0, 1, 2, … wrong symbols
@@ -205,7 +205,7 @@ pub(crate) struct Phy {
     /// Codewords side by side: 1 up to 50G, 2 up to 400G, 4 beyond
     #[arg(long, value_name = "X", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=8))]
     pub(crate) interleaved: u32,
-    /// Frames with a wrong check (rx_crc_errors_phy) …
+    /// Frames with a wrong check (`rx_crc_errors_phy`) …
     #[arg(long, value_name = "N", value_parser = count, requires = "frames")]
     pub(crate) bad_frames: Option<f64>,
     /// … of so many that came
@@ -263,14 +263,14 @@ pub(crate) struct Tune {
 #[group(required = true, multiple = false)]
 pub(crate) struct TargetArgs {
     /// At most this probability of a timeout per flow
-    #[arg(long, value_name = "P", value_parser = probability)]
-    pub(crate) target_timeout: Option<f64>,
+    #[arg(long = "target-timeout", value_name = "P", value_parser = probability)]
+    pub(crate) timeout: Option<f64>,
     /// 99.9 % of the flows take at most this long
-    #[arg(long, value_name = "TIME")]
-    pub(crate) target_p999: Option<Span>,
+    #[arg(long = "target-p999", value_name = "TIME")]
+    pub(crate) p999: Option<Span>,
     /// 99.99 % of the flows take at most this long
-    #[arg(long, value_name = "TIME")]
-    pub(crate) target_p9999: Option<Span>,
+    #[arg(long = "target-p9999", value_name = "TIME")]
+    pub(crate) p9999: Option<Span>,
 }
 
 /// Beyond, hardly anything gets through, and nothing here is meant for that.

@@ -20,7 +20,8 @@ pub(super) fn run(asked: &Model) -> Result<Answer, Failure> {
     let mut question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Each)?;
     question.times.hold = asked.hold.as_secs_f64();
     if let Some(path) = &asked.plot {
-        let drawing = drawing(&question, asked.mend.get());
+        let coarse = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Each)?;
+        let drawing = drawing(&coarse, asked.mend.get());
         write_whole(path, &plot::standalone(&drawing.svg())).map_err(|error| Failure::file(&error))?;
     }
     let reckoned = Reckoned::new(&question, asked.mend.get());
@@ -305,29 +306,31 @@ impl<'a> Reckoned<'a> {
 
 /// The probability of a timeout against the corruption.
 fn drawing(question: &Question, mend: Mend) -> Plot {
-    const PER_DECADE: i32 = 6;
+    const PER_DECADE: i32 = 4;
     let betas: Vec<f64> =
         (-8 * PER_DECADE..=-PER_DECADE).map(|i| 10_f64.powf(f64::from(i) / f64::from(PER_DECADE))).collect();
-    let at = |beta: f64, mend: Mend| {
+    let at = |&beta: &f64, mend: Mend| {
         let corruption = match question.corruption {
             Corruption::Bits(_) => Corruption::of_full_frame(beta, question.sizes.full()),
             Corruption::Frames(_) => Corruption::Frames(beta),
         };
         expected(&question.setting_with(mend, corruption), &question.path, &question.flows)
     };
-    let curve = |name: &str, of: &dyn Fn(f64) -> f64| Curve {
-        name: name.to_owned(),
-        points: betas.iter().map(|&beta| (beta, of(beta))).collect(),
+    let curve = |name: String, met: &[Expected], of: &dyn Fn(&Expected) -> f64| Curve {
+        name,
+        points: betas.iter().zip(met).map(|(&beta, met)| (beta, of(met))).collect(),
         line: Line::Straight,
     };
     let mut curves = Vec::new();
     if mend != Mend::NONE {
-        curves.push(curve(&mend_text(mend), &|beta| at(beta, mend).probability));
+        let mended: Vec<_> = betas.iter().map(|beta| at(beta, mend)).collect();
+        curves.push(curve(mend_text(mend), &mended, &|met| met.probability));
     }
-    curves.push(curve("bare", &|beta| at(beta, Mend::NONE).probability));
+    let bare: Vec<_> = betas.iter().map(|beta| at(beta, Mend::NONE)).collect();
+    curves.push(curve("bare".to_owned(), &bare, &|met| met.probability));
     for cause in Cause::ALL {
         let name = format!("bare: {}", cause.name());
-        curves.push(curve(&name, &|beta| at(beta, Mend::NONE).probabilities[cause as usize]));
+        curves.push(curve(name, &bare, &|met| met.probabilities[cause as usize]));
     }
     // What is never seen would only flatten the rest.
     let low = |curves: &[Curve]| {

@@ -186,7 +186,7 @@ fn counted(what: &str, rows: Vec<(&str, Option<f64>, f64)>, frame: f64) -> Table
     }
 }
 
-/// Frame loss against attenuation, as in LinkGuardian's Fig. 1.
+/// Frame loss against attenuation, as in Fig. 1 of `LinkGuardian`.
 fn drawing(optics: &Optics, frame: f64) -> Plot {
     const STEP_DB: f64 = 0.05;
     const LEAST: f64 = 1e-9;
@@ -198,11 +198,15 @@ fn drawing(optics: &Optics, frame: f64) -> Plot {
         let rising: Vec<_> = points.take_while(|point| point.1 < 0.999_9).collect();
         Curve { name: generation.name.to_owned(), points: rising, line: Line::Straight }
     };
+    let curves: Vec<Curve> = Generation::ALL.iter().map(curve).collect();
+    let ends = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.0));
+    let (first, last) = ends.fold((f64::MAX, f64::MIN), |(low, high), db| (low.min(db), high.max(db)));
     Plot {
         title: format!("Lost frames of {frame} B against attenuation"),
         description: "The faster and the denser the signal, the sooner a link breaks.".to_owned(),
-        x: Axis::new("optical attenuation in dB", Scale::Linear, Unit::Number),
+        x: Axis::new("optical attenuation in dB", Scale::Linear, Unit::Number)
+            .with_range(first.floor(), last.ceil()),
         y: Axis::new("frames lost", Scale::Log, Unit::Number).with_range(LEAST, 1.0),
-        curves: Generation::ALL.iter().map(curve).collect(),
+        curves,
     }
 }

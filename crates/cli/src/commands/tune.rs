@@ -41,7 +41,7 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
 fn target(asked: &TargetArgs) -> Result<Target, Failure> {
     let fct =
         |quantile: f64, limit: wiremend_units::Span| Target::Fct { quantile, limit: limit.as_secs_f64() };
-    match (asked.target_timeout, asked.target_p999, asked.target_p9999) {
+    match (asked.timeout, asked.p999, asked.p9999) {
         (Some(chance), ..) if chance > 0.0 => Ok(Target::Timeout(chance)),
         (_, Some(limit), _) => Ok(fct(0.999, limit)),
         (.., Some(limit)) => Ok(fct(0.9999, limit)),

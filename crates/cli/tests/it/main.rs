@@ -4,6 +4,8 @@ mod bad_input;
 mod captures;
 mod claims;
 mod decode;
+mod model;
 mod program;
 mod runs;
 mod traces;
+mod tune;
