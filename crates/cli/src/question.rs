@@ -41,7 +41,7 @@ impl Grain {
     /// For one answer.
     pub(crate) const FINE: Self = Self { exact_packets: 64, ratio: 1.1 };
     /// For hundreds.
-    pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 2.0 };
+    pub(crate) const COARSE: Self = Self { exact_packets: 2, ratio: 3.0 };
 }
 
 impl Question {
