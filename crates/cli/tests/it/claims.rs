@@ -159,3 +159,18 @@ fn after_ctrl_c_the_same_command_goes_on() {
     assert_eq!(files(directory.path()), ["runs"]);
     assert!(files(&runs).iter().all(|name| !name.contains("partial")), "{:?}", files(&runs));
 }
+
+/// Fewer iterations are enough to see what is missing.
+#[test]
+fn a_mechanism_that_is_left_out_turns_the_ping_pong_red() {
+    let judged = |set: &str| {
+        let fewer = "workload.0.iterations=50000";
+        let ended = wiremend(&["repro", "J12", "--quick", "--json", "--set", fewer, "--set", set]);
+        let ledger: Value = serde_json::from_str(&ended.stdout).unwrap();
+        (ended.code, ledger["claims"][0]["verdict"].as_str().unwrap().to_owned())
+    };
+    assert_eq!(judged("mend.check_epsn=false"), (Some(0), "reproduced".to_owned()));
+    for set in ["mend.dummies=0", "mend.nak_copies=0", "mend.retransmission_copies=0"] {
+        assert_eq!(judged(set), (Some(1), "not reproduced".to_owned()), "{set}");
+    }
+}
