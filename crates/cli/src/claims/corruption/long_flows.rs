@@ -6,7 +6,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Curve, Plot};
 
 use super::{bit_error_rate, computed, measured, probability, sizes};
-use crate::ledger::number::shown;
+use crate::ledger::number::{Test, count, shown};
 use crate::ledger::{Effort, Judgement, Results, Run};
 
 /// Packets of a flow.
@@ -38,6 +38,11 @@ pub(super) fn points(effort: Effort) -> &'static [Point] {
     effort.choose(QUICK, FULL)
 }
 
+/// Flows of a run.
+fn flows(effort: Effort) -> u64 {
+    effort.choose(1_500, 12_000)
+}
+
 pub(super) fn runs(effort: Effort) -> Vec<Run> {
     points(effort).iter().map(|point| point.run(effort)).collect()
 }
@@ -61,8 +66,13 @@ impl Point {
         Run::of("claims/long-flows")
             .set("topology.switches", self.links + 1)
             .set("impair.0.rate", bit_error_rate(self.beta()))
-            .set("workload.0.count", effort.choose(1_500, 12_000))
+            .set("workload.0.count", flows(effort))
             .seconds(effort.choose(1.5, 12.0) * (1.0 + 15.0 * self.beta() * f64::from(self.links)))
+    }
+
+    /// Whether all flows finished: what is expected is expected of all of them.
+    pub(super) fn finished(self, results: &Results<'_>) -> Test {
+        count(results.of(&self.run(results.effort())).summary.finished).is(flows(results.effort()))
     }
 
     /// How often timers fired for this cause.

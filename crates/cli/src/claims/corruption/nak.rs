@@ -30,6 +30,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut measured = String::new();
     for point in points(results.effort()) {
         let (timeouts, packets) = (point.timeouts(results, TimeoutCause::Nak), point.packets(results));
+        judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
         let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
         judgement.must(what, count(timeouts).expected(point.exact(Cause::Nak) * packets));
         if point.links == 2 && point.is_printed() {

@@ -36,10 +36,15 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
     1..=effort.choose(1, 4)
 }
 
+/// Flows of a run.
+fn flows(effort: Effort) -> u64 {
+    effort.choose(1_000, 3_000)
+}
+
 fn run(effort: Effort, beta: f64, seed: u64) -> Run {
     Run::of("claims/tails")
         .set("impair.0.rate", bit_error_rate(beta))
-        .set("workload.0.flows", effort.choose(1_000, 3_000))
+        .set("workload.0.flows", flows(effort))
         .seed(seed)
         .seconds(effort.choose(3.0, 9.0))
 }
@@ -68,11 +73,11 @@ fn mean_packets() -> f64 {
 }
 
 /// Flows and timeouts of all seeds.
-fn counted(results: &Results<'_>, beta: f64) -> (f64, TimeoutCounts) {
-    let mut all = (0.0, TimeoutCounts::default());
+fn counted(results: &Results<'_>, beta: f64) -> (u64, TimeoutCounts) {
+    let mut all = (0, TimeoutCounts::default());
     for seed in seeds(results.effort()) {
         let summary = &results.of(&run(results.effort(), beta, seed)).summary;
-        all.0 += summary.finished as f64;
+        all.0 += summary.finished;
         all.1 += summary.timeouts;
     }
     all
@@ -84,7 +89,10 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("E(1/S) of the table", number(inverse).near(0.055, ABOUT));
     let mut shows = Vec::new();
     for &beta in betas(results.effort()) {
-        let (flows, timeouts) = counted(results, beta);
+        let (finished, timeouts) = counted(results, beta);
+        let asked = flows(results.effort()) * seeds(results.effort()).count() as u64;
+        judgement.must(format!("finished flows, β = {beta}"), count(finished).is(asked));
+        let flows = finished as f64;
         let [tails, acks] = [TimeoutCause::TailPacket, TimeoutCause::TailAck].map(|cause| timeouts.of(cause));
         let expected = exact(beta).timeouts.map(|timeouts| timeouts * flows);
         let of = |what: &str| format!("{what} of {} flows, β = {beta}", shown(flows));
@@ -124,7 +132,7 @@ fn figure(results: &Results<'_>) -> Plot {
         curves.push(computed(&format!("{name}, exact"), &line, |beta| exact(beta).timeouts[cause as usize]));
         let point = |beta: &f64| {
             let (flows, timeouts) = counted(results, *beta);
-            (*beta, timeouts.of(measured_cause) as f64 / flows.max(1.0))
+            (*beta, timeouts.of(measured_cause) as f64 / flows.max(1) as f64)
         };
         curves.push(measured(
             &format!("{name}, measured"),
