@@ -44,6 +44,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/chain.toml",
     "claims/long-flows.toml",
     "claims/tails.toml",
+    "claims/short-flows.toml",
     "claims/livelock.toml",
     "claims/ping-pong.toml",
     "claims/waste.toml",

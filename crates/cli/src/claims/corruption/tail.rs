@@ -101,7 +101,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let printed = Printed { beta, links: 1.0, omega: 1.0, mean_inverse: inverse };
         judgement.printed(
             format!("lost tails of all packets, β = {beta}"),
-            count(tails).expected(printed.tail_with_dummies(0) * flows * mean_packets()),
+            count(tails).about(printed.tail_with_dummies(0) * flows * mean_packets(), ABOUT),
             "E(1/S) is the share of a flow that is its tail, averaged over flows. That a random packet is a tail has the chance \
              1/E(S), a hundred times less with WebSearch. Each flow has one tail, which is lost with β scaled to its size: what \
              counts is the chance per flow",
