@@ -42,6 +42,7 @@ pub(crate) fn variant(name: &str, timeout_ps: u64, per_20k: u64) -> VariantSumma
         corrupted_frames: 2_214,
         dropped_frames: Dropped { late: 3, ..Dropped::default() },
         simulated_ps: 80_000_000_000,
+        ..Counters::default()
     };
     collector.summary(name, &counters)
 }

@@ -36,6 +36,11 @@ pub(crate) struct Share {
     of: u64,
 }
 
+/// A time in nanoseconds.
+pub(crate) fn time_ns(value: f64) -> Number {
+    Number { value, show: human::time_ns }
+}
+
 /// Bytes.
 pub(crate) fn bytes(value: f64) -> Number {
     Number { value, show: human::bytes }
@@ -87,6 +92,11 @@ impl Number {
     /// Not above `bound`.
     pub(crate) fn at_most(self, bound: f64) -> Test {
         self.test(format!("at most {}", (self.show)(bound)), self.value <= bound)
+    }
+
+    /// Below `bound`.
+    pub(crate) fn below(self, bound: f64) -> Test {
+        self.test(format!("below {}", (self.show)(bound)), self.value < bound)
     }
 
     /// From `low` to `high`.
@@ -202,7 +212,7 @@ mod tests {
     fn bounds_hold_on_their_own_side() {
         assert!(fraction(0.9).at_least(0.9).holds && !fraction(0.89).at_least(0.9).holds);
         assert!(bytes(10.0).at_most(10.0).holds && !bytes(11.0).at_most(10.0).holds);
-        assert!(rate_bps(9.0).at_most(10.0).holds);
+        assert!(!time_ns(10.0).below(10.0).holds && rate_bps(9.0).below(10.0).holds);
         assert!(number(3.0).between(3.0, 4.0).holds && !number(5.0).between(3.0, 4.0).holds);
         assert!(number(1.01).near(1.0, 0.02).holds && !number(0.97).near(1.0, 0.02).holds);
         assert_eq!(fraction(0.5).at_least(0.9).wanted, "at least 90 %");

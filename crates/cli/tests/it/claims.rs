@@ -51,6 +51,11 @@ fn a_mechanism_that_is_changed_turns_its_claims_red() {
         ("J2", "impair.0.rate=2e-6"),
         // No NAK is lost.
         ("J3", "impair.0.direction=forward"),
+        // Without copies as many NAKs are lost as without the mechanism.
+        ("J6", "mend.nak_copies=0"),
+        // Likewise.
+        ("J7", "mend.retransmission_copies=0"),
+        ("J8", "mend.dummies=0"),
         // The next flow shows a lost tail.
         ("J5", "transport.qp=per-pair"),
         // Without go-back-0 there is no livelock.

@@ -144,13 +144,20 @@ fn judge_ack(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
     check(&mut judgement, results, TimeoutCause::TailAck, Cause::TailAck);
     let flows = flows(results.effort()) as f64;
-    for kind in [DUMMY, REPEAT] {
+    let reasons = [
+        (DUMMY, "A dummy that is lost has no ACK either, so that its chance is that of both, about 0.13 β"),
+        (
+            REPEAT,
+            "A repeat that is lost has no ACK either, and it is lost with β and not with 0.06 β: repeats do much less for the \
+             ACK than dummies",
+        ),
+    ];
+    for (kind, reason) in reasons {
         let timeouts = kind.summary(results).timeouts.of(TimeoutCause::TailAck);
         judgement.printed(
             format!("0.06²E(1/S)β² of {} packets, {}", shown(flows * PACKETS), kind.name),
             count(timeouts).about(printed().tail_ack(1) * flows * PACKETS, ABOUT),
-            "If a repeat of the tail is lost, its ACK is missing too, which happens with β and not with 0.06 β: repeats do much \
-             less for the ACK than dummies",
+            reason,
         );
     }
     table(&mut judgement, results);
