@@ -4,6 +4,7 @@
 //! (`scenarios/claims/`), and a function that judges them. Its thresholds stand in its method, so that a verdict can be
 //! disputed.
 
+mod corruption;
 mod link;
 mod livelock;
 mod mending;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::ledger::Claim;
 
 /// The claims of each paper.
-const PAPERS: &[&[Claim]] = &[mending::CLAIMS, link::CLAIMS, livelock::CLAIMS];
+const PAPERS: &[&[Claim]] = &[corruption::CLAIMS, mending::CLAIMS, link::CLAIMS, livelock::CLAIMS];
 
 /// All claims, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {

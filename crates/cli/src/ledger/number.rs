@@ -139,6 +139,16 @@ impl Count {
     }
 }
 
+impl Count {
+    /// As often as a form expects that only approximates: its part `off` may be missing, beside what chance leaves open.
+    pub(crate) fn about(self, expectation: f64, off: f64) -> Test {
+        let Interval { low, high } = interval::poisson(self.0, LEVEL);
+        let interval = Interval { low: low * (1.0 - off), high: high * (1.0 + off) };
+        let test = self.expected(expectation);
+        Test { wanted: test.wanted + &within(off), holds: interval.contains(expectation), ..test }
+    }
+}
+
 impl Share {
     /// As often as each try succeeds with `probability`: the interval of Clopper and Pearson holds it.
     pub(crate) fn expected(self, probability: f64) -> Test {
@@ -216,6 +226,8 @@ mod tests {
         assert!(!count(0).expected(12.2).holds);
         assert_eq!(count(1571).expected(1562.0).measured, "1571 (1421…1731)");
         assert!(count(0).is(0).holds && !count(1).is(0).holds);
+        assert!(!count(1571).expected(1400.0).holds && count(1571).about(1400.0, 0.1).holds);
+        assert_eq!(count(1571).about(1400.0, 0.1).wanted, "1400 within 10 %");
     }
 
     #[test]
@@ -227,7 +239,7 @@ mod tests {
 
     #[test]
     fn orders_may_have_slack() {
-        let numbers = [("All", time_ns(10.0)), ("None", time_ns(9.9))];
+        let numbers = [("All", bytes(10.0)), ("None", bytes(9.9))];
         assert!(!ascending(&numbers, 0.0).holds);
         assert!(ascending(&numbers, 0.02).holds);
         assert_eq!(ascending(&numbers, 0.02).wanted, "All ≤ None within 2 %");

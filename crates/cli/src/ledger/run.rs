@@ -1,5 +1,7 @@
 //! A simulation that a claim needs.
 
+use std::fmt::Display;
+
 use wiremend_scenario::Override;
 
 use crate::terminal::quoted;
@@ -26,7 +28,7 @@ impl Run {
     }
 
     /// The same with a value changed.
-    pub(crate) fn set(mut self, path: &str, value: impl ToString) -> Self {
+    pub(crate) fn set(mut self, path: &str, value: impl Display) -> Self {
         self.sets.push(Override { path: path.to_owned(), value: value.to_string() });
         self
     }

@@ -45,6 +45,19 @@ fn claims_are_listed_and_told() {
 #[test]
 fn a_mechanism_that_is_changed_turns_its_claims_red() {
     for (claim, set) in [
+        // Frames are hit whatever their size.
+        ("J1", "impair.0.kind=frames"),
+        // Links are worse than they should be.
+        ("J2", "impair.0.rate=2e-6"),
+        // No NAK is lost.
+        ("J3", "impair.0.direction=forward"),
+        // Without copies as many NAKs are lost as without the mechanism.
+        ("J6", "mend.nak_copies=0"),
+        // Likewise.
+        ("J7", "mend.retransmission_copies=0"),
+        ("J8", "mend.dummies=0"),
+        // The next flow shows a lost tail.
+        ("J5", "transport.qp=per-pair"),
         // Without go-back-0 there is no livelock.
         ("V1", "transport.recovery=go-back-n"),
         // Without drops there is none either.
@@ -82,6 +95,7 @@ fn a_ledger_leaves_a_gallery_a_document_and_figures() {
     let out = directory.path().join("ledger");
     let text = wiremend(&["repro", "--all", "--quick", "--out", out.to_str().unwrap()]).ok();
     assert!(text.contains("V1   ✓ reproduced") && text.contains("0 not reproduced"), "{text}");
+    assert!(text.contains("J4   ≠ differs") && text.contains("(Lβ)²"), "{text}");
     assert_eq!(files(&out), ["VALIDATION.md", "gallery.html", "images", "ledger.json", "runs"]);
     let ledger: Value = serde_json::from_str(&fs::read_to_string(out.join("ledger.json")).unwrap()).unwrap();
     let page = fs::read_to_string(out.join("VALIDATION.md")).unwrap();
