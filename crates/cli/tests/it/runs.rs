@@ -74,7 +74,7 @@ fn the_summary_holds_what_is_promised() {
     assert!(summary["version"].as_str().unwrap().starts_with(env!("CARGO_PKG_VERSION")));
     let variants = summary["variants"].as_array().unwrap();
     let names: Vec<_> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["clean", "go-back-n", "go-back-0"]);
+    assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended"]);
     for variant in variants {
         // 300 flows at random and 16 copies, with each of two seeds.
         assert_eq!(variant["flows"], 632);
@@ -156,11 +156,11 @@ fn lines_fit_the_width_that_is_asked_for() {
 fn every_command_has_examples_in_its_help() {
     let help = wiremend(&["--help"]).ok();
     for group in
-        ["Simulate:\n  run ", "Explain:\n  capture ", "Operate:\n", "Examples:\n  wiremend ", "Exit status:"]
+        ["Simulate:\n  run ", "Explain:\n  model ", "Operate:\n", "Examples:\n  wiremend ", "Exit status:"]
     {
         assert!(help.contains(group), "{help}");
     }
-    for name in ["run", "trace", "repro", "list", "show", "capture", "completions", "man"] {
+    for name in ["run", "trace", "repro", "list", "show", "model", "tune", "capture", "completions", "man"] {
         let help = wiremend(&[name, "--help"]).ok();
         assert!(help.contains("Examples:\n  wiremend "), "{help}");
     }
