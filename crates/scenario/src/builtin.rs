@@ -48,6 +48,9 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/livelock.toml",
     "claims/ping-pong.toml",
     "claims/waste.toml",
+    "claims/fct.toml",
+    "claims/mesh.toml",
+    "claims/mend-path.toml",
 ];
 
 /// Names and titles of all scenarios.

@@ -13,7 +13,8 @@ use crate::failure::Failure;
 use crate::ledger::Claim;
 
 /// The claims of each paper.
-const PAPERS: &[&[Claim]] = &[corruption::CLAIMS, mending::CLAIMS, link::CLAIMS, livelock::CLAIMS];
+const PAPERS: &[&[Claim]] =
+    &[corruption::CLAIMS, mending::PING_PONG, mending::WORKLOADS, link::CLAIMS, livelock::CLAIMS];
 
 /// All claims, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {

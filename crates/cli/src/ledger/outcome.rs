@@ -60,4 +60,9 @@ impl Outcome {
         let bits_max = lane.rate_bps as f64 * self.summary.simulated_ns as f64 * 1e-9;
         if bits_max > 0.0 { wire_bytes as f64 * 8.0 / bits_max } else { 0.0 }
     }
+
+    /// The same of the busiest direction of all links.
+    pub(crate) fn busiest(&self) -> f64 {
+        self.lanes.keys().map(|lane| self.utilisation(lane)).fold(0.0, f64::max)
+    }
 }

@@ -1,7 +1,30 @@
 //! J: Gao et al. (JCST 2022), sections 6 and 7: what dummies and repeats do for a ping-pong and for whole workloads.
+//!
+//! [`curves`] runs the same flows mended in eight ways, point to point and in a full mesh, and draws the paper's figures
+//! of them. [`path`] counts causes and bytes where there is enough of them to be held against the exact model.
 
+mod causes;
+mod cost;
+mod curves;
+mod impact;
+mod mended;
+mod mesh;
+mod path;
 mod ping_pong;
 
 use crate::ledger::Claim;
 
-pub(super) const CLAIMS: &[Claim] = ping_pong::CLAIMS;
+pub(super) const PING_PONG: &[Claim] = ping_pong::CLAIMS;
+pub(super) const WORKLOADS: &[Claim] =
+    &[impact::CLAIM, mended::CLAIM, mesh::CLAIM, cost::CLAIM, causes::CLAIM];
+
+/// The paper, for which the place in it follows.
+macro_rules! source {
+    ($place:literal) => {
+        concat!(
+            "Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022, ",
+            $place
+        )
+    };
+}
+use source;
