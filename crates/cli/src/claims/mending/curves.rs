@@ -65,7 +65,7 @@ impl Table {
     const fn packets(self) -> f64 {
         match self {
             Self::WebSearch => 1_670.0,
-            Self::DataMining => 7_260.0,
+            Self::DataMining => 4_920.0,
         }
     }
 }

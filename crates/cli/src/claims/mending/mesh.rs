@@ -13,11 +13,11 @@ pub(super) const CLAIM: Claim = Claim {
     title: "completion times with mechanisms, full mesh",
     source: source!("section 6.3, Fig. 14"),
     paper: "All hosts send to all others: as point to point, the distribution with all mechanisms is close to that without loss",
-    method: "As J15, WebSearch, each flow between two hosts at random, one queue pair for each two. Close means that median, 90, 99 and \
-             99.9 % quantile are at most half a decade (3.2 times) longer. Reproduced if All is close to NoLoss but at β = 1e-3 and U = 0.6 \
-             and leaves no timeout anywhere; if at β = 1e-3 None is at 99.9 % at least twice as long as All, and at U = 0.1 at least 10 \
-             times as long as NoLoss; if at β = 1e-3 each single mechanism leaves timeouts; and if AllOptimized is at most 25 % \
-             longer than All up to the 99 % quantile",
+    method: "As J15, WebSearch, each flow between two hosts at random, one queue pair for each two. Close means that median, 90 and \
+             99 % quantile are at most half a decade (3.2 times) longer; the 99.9 % quantile, which the paper's linear axis does not \
+             show, is in the table. Reproduced if All is close to NoLoss but at β = 1e-3 and U = 0.6 and leaves no timeout anywhere; if at \
+             β = 1e-3 None is at 99.9 % at least twice as long as All, and at U = 0.1 at least 10 times as long as NoLoss; if at β = 1e-3 \
+             each single mechanism leaves timeouts; and if AllOptimized is at most 25 % longer than All up to the 99 % quantile",
     runs,
     judge,
 };
@@ -43,7 +43,8 @@ fn judge(results: &Results<'_>) -> Finding {
     for panel in all_panels(effort) {
         rows.extend(CURVES.map(|curve| summary_row(&panel, results, curve)));
         let name = panel.name();
-        let furthest = ratios(&panel, results, ALL).into_iter().fold(0.0, f64::max);
+        let [visible @ .., slowest] = ratios(&panel, results, ALL);
+        let furthest = visible.into_iter().fold(0.0, f64::max);
         if !panel.is_overloaded() {
             judgement.must(
                 format!("All against NoLoss where it is furthest, {name}"),
@@ -52,7 +53,11 @@ fn judge(results: &Results<'_>) -> Finding {
         }
         let timeouts = |curve: &'static str| panel.of(results, curve).summary.timeouts.total();
         judgement.must(format!("timeouts with All, {name}"), count(timeouts(ALL)).is(0));
-        measured.push(format!("{} times NoLoss at {name}", shown(furthest)));
+        measured.push(format!(
+            "{} times NoLoss, and {} times at 99.9 %, for {name}",
+            shown(furthest),
+            shown(slowest)
+        ));
         if panel.beta > 9e-4 {
             lossy(&mut judgement, &panel, results);
             // In few flows no NAK is lost that copies of retransmissions alone could fail at.
@@ -62,7 +67,7 @@ fn judge(results: &Results<'_>) -> Finding {
                 judgement.must(format!("timeouts with {curve} alone, {name}"), left);
             }
         }
-        for (what, quantile) in QUANTILES.into_iter().take(3) {
+        for (what, quantile) in QUANTILES.into_iter().take(visible.len()) {
             let time = |curve| (curve, time_ns(quantile_ns(panel.of(results, curve), quantile)));
             judgement.must(format!("{what}, {name}"), ascending(&[ALL_OPTIMIZED, ALL].map(time), SLACK));
         }
@@ -70,7 +75,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     judgement.table(&["", "median", "90 %", "99 %", "99.9 %", "timeouts", "busiest link"], rows);
     judgement.finding(
-        format!("All where it is furthest from NoLoss: {}", measured.join("; ")),
+        format!("All where it is furthest from NoLoss up to 99 %: {}", measured.join("; ")),
         "No timeout is left; what remains is what go-back-N sends again, which queues in the network make more, since they make \
          the round trip longer",
     )
