@@ -2,6 +2,7 @@
 //! those of their own queue pair.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use wiremend_model::frame::GAP_BYTES;
 use wiremend_model::{
@@ -60,6 +61,12 @@ impl<'a> Bench<'a> {
             return Err(Failure::Input(
                 "--verify: no link corrupts, so that there is nothing to count".to_owned(),
             ));
+        }
+        let is_csv = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "csv");
+        if !flows.cdf.as_ref().is_none_or(is_csv) {
+            let what =
+                "--verify: a scenario reads sizes from files that end in .csv; rename the one of --cdf";
+            return Err(Failure::Input(what.to_owned()));
         }
         let arrivals = match (question.fixed_next(), question.times.gap) {
             (Some(Next::CLOSED_LOOP), _) if flows.bytes.is_none() => {
