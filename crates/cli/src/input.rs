@@ -43,6 +43,13 @@ impl Input {
         Ok(Self { file, name: name.to_owned(), path })
     }
 
+    /// A scenario that the program wrote itself.
+    pub(crate) fn of_text(name: &str, text: &str) -> Result<Self, Failure> {
+        let file = wiremend_scenario::load(name, text, &[]);
+        let file = file.map_err(|error| Failure::Input(error.to_string()))?;
+        Ok(Self { file, name: name.to_owned(), path: None })
+    }
+
     /// What it is, in a line.
     pub(crate) fn title(&self) -> &str {
         self.file.scenario.title.as_str()

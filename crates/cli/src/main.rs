@@ -2,7 +2,8 @@
 //!
 //! `args` says what can be asked for, `commands` has a file for each command, and everything else is what commands
 //! share: a scenario from wherever it is (`input`), its runs side by side (`batch`), what they leave behind (`output`,
-//! `capture`), and what is told about them (`reading`, `progress`); a `question` that is answered by reckoning. `claims` is
+//! `capture`), and what is told about them (`reading`, `progress`); a `question` that is answered by reckoning, and
+//! how that is held against simulation (`verify`). `claims` is
 //! what papers say, and `ledger` measures and judges it.
 //!
 //! Data go to stdout, everything else to stderr. How a command ends is in `failure`.
@@ -23,6 +24,7 @@ mod question;
 mod reading;
 mod signals;
 mod terminal;
+mod verify;
 
 use std::process::ExitCode;
 

@@ -239,6 +239,7 @@ pub(crate) enum CodeChoice {
 #[command(after_help = "\
 Examples:
   wiremend tune --beta 1e-3 --workload websearch --target-timeout 1e-6
+  wiremend tune --beta 1e-3 --workload websearch --target-timeout 1e-6 --verify
   wiremend tune --beta 1e-3 --links 4 --workload google-rpc --target-p9999 100us
   wiremend tune --beta 1e-2 --bytes 4KiB --gap 1ms --hold-max 200us --target-timeout 1e-7 --json")]
 pub(crate) struct Tune {
@@ -253,9 +254,28 @@ pub(crate) struct Tune {
     /// Dummies may wait so long for more data, if that saves some (T)
     #[arg(long, value_name = "TIME", default_value = "0s")]
     pub(crate) hold_max: Span,
+    #[command(flatten)]
+    pub(crate) verify: VerifyArgs,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Whether it is simulated as well
+#[derive(Args, Debug)]
+pub(crate) struct VerifyArgs {
+    /// Simulate what was chosen and compare; the exit status is 1 unless that confirms it
+    #[arg(long)]
+    pub(crate) verify: bool,
+    /// Simulate about as much as two quiet cores do in this time
+    #[arg(long = "verify-for", value_name = "TIME", default_value = "30s", value_parser = effort, requires = "verify")]
+    pub(crate) duration: Span,
+    /// Begin the simulation's random streams here
+    #[arg(long = "verify-seed", value_name = "SEED", default_value_t = 1, requires = "verify")]
+    pub(crate) seed: u64,
+    /// Write what was simulated into this file, for `wiremend run`
+    #[arg(long = "verify-scenario", value_name = "FILE.toml", requires = "verify")]
+    pub(crate) scenario: Option<PathBuf>,
 }
 
 /// What is wanted
@@ -286,6 +306,15 @@ fn loss(text: &str) -> Result<f64, String> {
         Ok(value)
     } else {
         Err(format!("a corrupting link corrupts more than nothing and at most {LOSS_MAX}"))
+    }
+}
+
+fn effort(text: &str) -> Result<Span, String> {
+    let span: Span = text.parse().map_err(|error: wiremend_units::BadQuantity| error.to_string())?;
+    if (0.1..=86_400.0).contains(&span.as_secs_f64()) {
+        Ok(span)
+    } else {
+        Err("from 100ms to 86400s are possible".to_owned())
     }
 }
 

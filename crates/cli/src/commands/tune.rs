@@ -9,16 +9,18 @@ use wiremend_report::terminal::Terminal;
 use wiremend_report::{grid, human};
 
 use super::model::{in_words, mend_json, mend_text, share};
-use crate::args::explain::{TargetArgs, Tune};
+use crate::args::explain::{TargetArgs, Tune, VerifyArgs};
 use crate::failure::{Answer, Failure};
 use crate::question::{Grain, Question};
 use crate::terminal;
+use crate::verify::{Effort, Promise, Verdict, Verified};
 
 pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
     let question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Unknown)?;
     let target = target(&asked.target)?;
+    let fine = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Unknown)?;
     if let Target::Fct { quantile, limit } = target {
-        check_physics(asked, quantile, limit)?;
+        check_physics(&fine, quantile, limit)?;
     }
     let holds = holds(&question, target, asked.hold_max.as_secs_f64());
     let tuned = tune::tune(&tune::Question {
@@ -30,12 +32,33 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
         holds: &holds,
         target,
     });
-    if asked.json {
-        terminal::print(&format!("{:#}\n", json_of(target, &tuned)))?;
-    } else {
+    let promise = tuned.chosen.as_ref().filter(|_| asked.verify.verify);
+    let promise = promise.map(|choice| Promise { question: &fine, flows: &asked.flows, choice, target });
+    promise.as_ref().map_or(Ok(()), Promise::check)?;
+    if !asked.json {
+        // What is reckoned is there at once, what is simulated later.
         terminal::print(&text(&question, target, &tuned, terminal::stdout()))?;
     }
-    Ok(if tuned.chosen.is_some() { Answer::Yes } else { Answer::No })
+    let verified = promise.map(|promise| verify(&asked.verify, &promise)).transpose()?;
+    let is_held = verified.as_ref().is_none_or(|verified| verified.verdict() == Verdict::Confirmed);
+    if asked.json {
+        let mut json = json_of(target, &tuned);
+        if let Some(verified) = verified {
+            json["verified"] = verified.json();
+        }
+        terminal::print(&format!("{json:#}\n"))?;
+    } else if let Some(verified) = verified {
+        terminal::print(&format!("\n{}", verified.text(terminal::stdout())))?;
+    }
+    Ok(if tuned.chosen.is_some() && is_held { Answer::Yes } else { Answer::No })
+}
+
+fn verify(asked: &VerifyArgs, promise: &Promise<'_>) -> Result<Verified, Failure> {
+    let verified = promise.verify(Effort { seconds: asked.duration.as_secs_f64(), seed: asked.seed })?;
+    if let Some(path) = &asked.scenario {
+        verified.write_scenario(path)?;
+    }
+    Ok(verified)
 }
 
 fn target(asked: &TargetArgs) -> Result<Target, Failure> {
@@ -54,8 +77,7 @@ fn target(asked: &TargetArgs) -> Result<Target, Failure> {
 }
 
 /// No mechanism makes a flow faster than the link carries it.
-fn check_physics(asked: &Tune, quantile: f64, limit: f64) -> Result<(), Failure> {
-    let question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::FINE, Rewind::Unknown)?;
+fn check_physics(question: &Question, quantile: f64, limit: f64) -> Result<(), Failure> {
     let mut clean = question.path;
     clean.omega = 0.0;
     let setting = question.setting(Mend::NONE);

@@ -69,6 +69,52 @@ fn what_cannot_be_reached_is_answered_with_what_can() {
     assert!(json["chosen"].is_null() && number(&json, "/best/missed") > 1e-4);
 }
 
+/// One flow in twenty million cannot be waited for: it is counted at raised rates, and the scenario repeats that.
+#[test]
+fn a_rare_timeout_is_confirmed_at_raised_rates() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = folder.path().join("promise.toml");
+    let scenario = scenario.to_str().expect("a name");
+    let more = ["--verify", "--verify-for", "500ms", "--verify-scenario", scenario, "--json"];
+    let json = wiremend(&[&WEBSEARCH[..], &more].concat()).json();
+    let verified = &json["verified"];
+    assert_eq!(verified["verdict"], "confirmed", "{verified}");
+    let promised = number(&json, "/chosen/timeout_probability");
+    assert!(number(verified, "/interval/0") <= promised && promised <= number(verified, "/interval/1"));
+    assert!(number(verified, "/direct/interval/1") > 1e-4, "counting alone says nothing");
+    let trials = verified["trials"].as_array().expect("a list");
+    assert!(trials.len() >= 3 && trials[0]["asked"] == true);
+    let name = trials[1]["name"].as_str().expect("a name");
+    let run = wiremend(&["run", scenario, "--variant", name, "--seeds", "4", "--json"]).json();
+    assert_eq!(run["variants"][0]["timeouts"]["total"], trials[1]["all"]);
+    assert_eq!(run["variants"][0]["flows"], trials[1]["flows"]);
+}
+
+#[test]
+fn a_verification_is_told_in_a_table_and_a_sentence() {
+    let ask = ["tune", "--beta", "1e-2", "--bytes", "2KiB", "--target-timeout", "1e-3"];
+    let text = wiremend(&[&ask[..], &["--verify", "--verify-for", "500ms"]].concat()).ok();
+    for part in
+        ["Take     1 dummy", "counted (expected)", "β = 0.01, 2.048kB", "yes", "Confirmed: ", "timers fired"]
+    {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+}
+
+/// A completion time is counted at the asked rate. On a shared queue pair flows wait behind one that waits for its timer; the
+/// model leaves that out, and the simulation does not.
+#[test]
+fn a_completion_time_is_counted() {
+    let ask = ["tune", "--bytes", "10KiB", "--verify", "--verify-for", "500ms", "--target-p999", "60us"];
+    let alone = wiremend(&[&ask[..], &["--beta", "1e-3"]].concat()).ok();
+    assert!(alone.contains("Confirmed: p99.9 of "), "{alone}");
+    let shared = wiremend(&[&ask[..], &["--beta", "1e-2", "--gap", "1ms", "--json"]].concat());
+    assert_eq!(shared.code, Some(1), "{}", shared.stderr);
+    let json: Value = serde_json::from_str(&shared.stdout).unwrap();
+    assert_eq!((&json["reached"], &json["verified"]["verdict"]), (&true.into(), &"not confirmed".into()));
+    assert!(number(&json, "/verified/quantile_s") > 60e-6);
+}
+
 #[test]
 fn what_physics_forbids_is_refused() {
     let cases: &[(&[&str], &str)] = &[
@@ -85,6 +131,24 @@ fn what_physics_forbids_is_refused() {
             "cannot be used with",
         ),
         (&["tune", "--beta", "1e-3", "--omega", "7", "--target-timeout", "1e-6"], "between 0 and 1"),
+        (&["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify-seed", "2"], "--verify"),
+        (
+            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--verify-for", "0s"],
+            "from 100ms to 86400s",
+        ),
+        (&["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--omega", "0.5"], "--omega 1"),
+        (
+            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--next", "at-once"],
+            "give it as --bytes",
+        ),
+        (
+            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--gap", "10us"],
+            "of the link; at most 95 %",
+        ),
+        (
+            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--rtt", "30ns"],
+            "--rtt: 3 links at this rate take",
+        ),
     ];
     for (arguments, remedy) in cases {
         let line = wiremend(arguments).refused(2);

@@ -1,0 +1,96 @@
+//! From counts to the answer.
+
+use wiremend_measure::Collector;
+use wiremend_measure::interval::{Interval, clopper_pearson};
+use wiremend_model::tune::Choice;
+
+use super::Verdict;
+use super::counted::{Counted, TOLD, around};
+
+/// The chance of a timeout per flow at the asked corruption.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Estimate {
+    pub(super) probability: f64,
+    pub(super) interval: Interval,
+}
+
+impl Estimate {
+    /// What was promised, scaled cause by cause by what was counted over what the model expected there. The interval is
+    /// that of the counts: each cause has its share of the risk, so that all hold together.
+    pub(super) fn new(promised: &Choice, counted: &[Counted]) -> Self {
+        let whole: f64 = promised.timeouts.iter().sum();
+        let clusters = counted.iter().map(Counted::clusters).fold(1.0, f64::max);
+        let level = 1.0 - (1.0 - TOLD) / promised.timeouts.len() as f64;
+        let (mut middle, mut low, mut high) = (0.0, 0.0, 0.0);
+        for (cause, timeouts) in promised.timeouts.iter().enumerate() {
+            let count: u64 = counted.iter().map(|counted| counted.timeouts[cause]).sum();
+            let expected: f64 = counted.iter().map(|counted| counted.expected()[cause]).sum();
+            if *timeouts <= 0.0 || expected <= 0.0 {
+                continue;
+            }
+            let weight = promised.timeout * timeouts / whole / expected;
+            let interval = around(count, clusters, level);
+            middle += weight * count as f64;
+            low += weight * interval.low;
+            high += weight * interval.high;
+        }
+        Self { probability: middle, interval: Interval { low, high: high.min(1.0) } }
+    }
+}
+
+/// How many flows take longer than they may.
+pub(super) struct Late {
+    pub(super) quantile: f64,
+    /// In seconds.
+    pub(super) limit: f64,
+    pub(super) flows: u64,
+    /// Flows that take longer than the limit, or never end.
+    pub(super) missed: u64,
+    /// The quantile in seconds, and between which times it lies.
+    pub(super) reached: f64,
+    pub(super) interval: Interval,
+}
+
+impl Late {
+    pub(super) fn new(collector: &Collector, quantile: f64, limit: f64) -> Self {
+        let times = collector.fct_ps();
+        let (flows, finished) = (collector.flows(), times.count());
+        // The share of flows at or below a time, from the times themselves: bisection on the rank.
+        let (mut in_time, mut above) = (0, finished + 1);
+        while above - in_time > 1 {
+            let rank = u64::midpoint(in_time, above);
+            let time = times.quantile(rank as f64 / finished as f64).unwrap_or(u64::MAX);
+            if time as f64 <= limit * 1e12 { in_time = rank } else { above = rank }
+        }
+        let ranks = clopper_pearson((quantile * flows as f64) as u64, flows, TOLD);
+        let at = |share: f64| {
+            let share = share * flows as f64 / finished as f64;
+            let time = (share <= 1.0).then(|| times.quantile(share)).flatten();
+            time.map_or(f64::INFINITY, |time| time as f64 * 1e-12)
+        };
+        Self {
+            quantile,
+            limit,
+            flows,
+            missed: flows - in_time,
+            reached: at(quantile),
+            interval: Interval { low: at(ranks.low), high: at(ranks.high) },
+        }
+    }
+
+    /// The share of flows that are late.
+    pub(super) fn share(&self) -> Interval {
+        clopper_pearson(self.missed, self.flows, TOLD)
+    }
+
+    pub(super) fn verdict(&self) -> Verdict {
+        let (share, allowed) = (self.share(), 1.0 - self.quantile);
+        if share.high <= allowed {
+            Verdict::Confirmed
+        } else if share.low > allowed {
+            Verdict::NotConfirmed
+        } else {
+            Verdict::Undecided
+        }
+    }
+}
