@@ -38,7 +38,7 @@ pub(super) const COPIED: Claim = Claim {
 const CAUSE: Both = Both(TimeoutCause::Twice, Cause::Twice);
 /// One copy and two: retransmissions are sent two and three times.
 const COPIES: &[Point] =
-    &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 100, 0, 2)];
+    &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
 const MANY_LINKS: &str = "The printed form takes it that at most one link of a path corrupts. Where all do, each repeat meets \
                           them all again, and L has the same power as β. With one link it is as printed";
 
