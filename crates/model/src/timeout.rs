@@ -375,8 +375,8 @@ impl<'a> Reckoning<'a> {
             unseen += gap * rest;
             asked += gap * (1.0 - rest) * self.nak.lost;
         }
-        // The timer's repeat can go unheard too; a tail that is sent again is repeated again.
-        let again = mute.powi(copies) * (dummy + (1.0 - dummy) * lost).powi(mend.dummies as i32);
+        // The timer's repeat can go unheard too, if again nothing else comes; a tail that is sent again is repeated again.
+        let again = open * mute.powi(copies) * (dummy + (1.0 - dummy) * lost).powi(mend.dummies as i32);
         let factor = if again < 1.0 { open / (1.0 - again) } else { 0.0 };
         let mut share = [0.0; 4];
         share[Cause::TailAck as usize] = all + unseen + asked;

@@ -22,8 +22,9 @@ pub(super) const CURVES: [&str; 8] =
 pub(super) const QUANTILES: [(&str, f64); 4] =
     [("median", 0.5), ("90 %", 0.9), ("99 %", 0.99), ("99.9 %", 0.999)];
 
-/// Two distributions are close if no quantile of one is more than this factor beyond that of the other: half a decade, on
-/// axes of five.
+/// Two distributions are close if they are nowhere further apart than this share of the flows …
+pub(super) const APART: f64 = 0.2;
+/// … and if the slowest flows take no longer than this factor: half a decade, on axes of five.
 pub(super) const CLOSE: f64 = 3.16;
 
 pub(super) const QUICK_FLOWS: u32 = 250;
@@ -178,10 +179,27 @@ pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
     1.0 - below.map_or(0.0, |point| point.at_most)
 }
 
-/// How many times as long as without loss: at each of the [`QUANTILES`].
-pub(super) fn ratios(panel: &Panel, results: &Results<'_>, curve: &'static str) -> [f64; 4] {
-    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
-    QUANTILES.map(|(_, quantile)| quantile_ns(mended, quantile) / quantile_ns(clean, quantile))
+/// How far a curve is from the one without loss.
+pub(super) struct Distance {
+    /// The largest difference between the shares of flows that took at most some time: Kolmogorov's distance.
+    pub(super) apart: f64,
+    /// How many times as long the 99 % and the 99.9 % quantile are.
+    pub(super) at_99: f64,
+    pub(super) at_999: f64,
+}
+
+impl Distance {
+    pub(super) fn of(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
+        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+        let times = [clean, mended].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
+        let difference = |ns: f64| (share_above(mended, ns) - share_above(clean, ns)).abs();
+        let ratio = |quantile| quantile_ns(mended, quantile) / quantile_ns(clean, quantile);
+        Self {
+            apart: times.map(|point| difference(point.value as f64 / 1e3)).fold(0.0, f64::max),
+            at_99: ratio(0.99),
+            at_999: ratio(0.999),
+        }
+    }
 }
 
 /// Quantiles, timeouts by cause and the busiest link, for a table.

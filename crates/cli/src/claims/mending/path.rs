@@ -15,8 +15,8 @@ pub(super) const MTU: u32 = 1024;
 const RATE_BPS: f64 = 1e11;
 /// A round trip on the path: six links of 1 µs each way.
 const RTT_S: f64 = 12.8e-6;
-/// The timer of code 10.
-const RTO_S: f64 = 4.096e-6 * 1024.0;
+/// The timer of code 14.
+const RTO_S: f64 = 4.096e-6 * 16_384.0;
 
 /// How large flows are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
