@@ -336,13 +336,18 @@ impl<'a> Reckoning<'a> {
     /// Gaps among dummies, which the next flow bears.
     fn add_dummies(&self, sum: &mut Sum, next_data_lost: f64) {
         let Setting { mend, next, .. } = self.setting;
+        // If no flow follows, nobody asks for the last ones.
+        let loss = self.dummy.loss();
+        let last: f64 = (1..=mend.dummies).map(|lost| loss.powi(lost as i32)).sum();
+        let unasked = (1.0 - next.follows) * last;
+        sum.expected.naks -= unasked;
+        sum.expected.dummy_repeats -= unasked * (1.0 - self.nak.lost);
         // Shown by later dummies, or by the next flow; hardly ever by neither.
         let next_lost = next_data_lost * self.dummies_lost;
         if next_lost < NEVER {
             sum.add_dummies(&self.body.dummies, next.follows);
             return;
         }
-        let loss = self.dummy.loss();
         for behind in 0..mend.dummies {
             let unseen = loss.powi(behind as i32) * next_lost;
             let again = again_for_dummy(self.setting, &self.nak, self.dummy, behind);

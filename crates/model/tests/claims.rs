@@ -205,3 +205,31 @@ fn frames_that_are_dropped_alike_lose_their_acks_as_often() {
     assert_near("tail", bare[Cause::TailPacket as usize], p / (1.0 - p), 1e-9);
     assert_near("ACK", bare[Cause::TailAck as usize], p / (1.0 - p).powi(2), 1e-9);
 }
+
+/// A dummy behind which nothing comes is not asked for; with a flow to follow it is.
+#[test]
+fn nobody_asks_for_the_last_dummy() {
+    let lost = 0.1;
+    let naks = |next: Next| {
+        let mut setting = Setting::new(Sizes::real(1024, Operation::Write), lost, Mend::new(1, 0, 0));
+        (setting.corruption, setting.next) = (Corruption::Frames(lost), next);
+        expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]).naks
+    };
+    // A lost tail that the dummy shows.
+    let shown = lost * (1.0 - lost) / (1.0 - lost * lost);
+    assert_near("apart", naks(Next::NEVER), shown, 0.02);
+    assert_near("followed", naks(Next::CLOSED_LOOP), shown + lost, 0.02);
+}
+
+/// A flow that may rescue the first wait may rescue the next one as well.
+#[test]
+fn a_second_wait_can_be_cut_short_too() {
+    let (lost, rescues) = (0.2, 0.6);
+    let mut setting = Setting::new(Sizes::real(1024, Operation::Write), lost, Mend::NONE);
+    setting.corruption = Corruption::Frames(lost);
+    setting.next = Next { rescues, follows: rescues };
+    let met = expected(&setting, &Path::between_switches(1, 1.0), &[FlowSize::only(1024, 1024)]);
+    let (open, mute) = (1.0 - rescues, lost + (1.0 - lost) * lost);
+    let waits = lost * open / (1.0 - open * mute);
+    assert_near("tail ACK", met.timeouts[Cause::TailAck as usize], waits, 1e-9);
+}

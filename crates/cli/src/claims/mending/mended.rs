@@ -141,7 +141,7 @@ fn simulated(outcome: &Outcome) -> f64 {
 
 fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
     let [all, more] = [ALL, ALL_OPTIMIZED].map(|curve| panel.of(results, curve));
-    let judged = QUANTILES.into_iter().filter(|(_, quantile)| *quantile != 0.9);
+    let judged = QUANTILES.into_iter().filter(|(name, _)| *name != "90 %");
     for (name, quantile) in judged {
         let numbers = [(ALL_OPTIMIZED, more), (ALL, all)]
             .map(|(name, outcome)| (name, time_ns(quantile_ns(outcome, quantile))));
