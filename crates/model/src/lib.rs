@@ -13,9 +13,9 @@
 //! | [`mend`] | how many dummies and copies |
 //! | [`setting`] | what follows a flow, and how the NIC turns around |
 //! | [`timeout`] | timeouts of a flow, by cause |
-//! | [`cost`] | bytes that the mechanisms add |
+//! | [`mod@cost`] | bytes that the mechanisms add |
 //! | [`penalty`] | time that losses add, and the slowest flows |
-//! | [`tune`] | the cheapest mechanisms that reach a target |
+//! | [`mod@tune`] | the cheapest mechanisms that reach a target |
 //! | [`printed`] | the paper's own formulas |
 //! | [`recovery`] | what go-back-N and go-back-0 waste |
 //! | [`phy`], [`counters`] | light or counters → lost frames |

@@ -87,7 +87,7 @@ impl Penalty {
     }
 }
 
-/// The mean time that losses add to a flow which meets what was [`expected`].
+/// The mean time that losses add to a flow which meets what was [expected](crate::expected()).
 pub fn penalty(met: &Expected, times: &Times) -> Penalty {
     let in_body = (met.repeats - met.shown_tails - met.rescued_tails).max(0.0);
     Penalty {

@@ -19,7 +19,7 @@ pub(super) struct Trial {
     pub(super) cut: Option<u32>,
     pub(super) sizes: Vec<FlowSize>,
     pub(super) flows_per_run: u64,
-    /// Timeouts of a flow by the model, by [`Cause`](wiremend_model::Cause).
+    /// Timeouts of a flow by the model, by [`Cause`].
     pub(super) timeouts: [f64; 4],
     /// Loss of a full frame on the whole way.
     pub(super) path_loss: f64,
