@@ -11,6 +11,7 @@
 mod args;
 mod batch;
 mod capture;
+mod cause;
 mod claims;
 mod commands;
 mod failure;

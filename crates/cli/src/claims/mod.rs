@@ -5,6 +5,7 @@
 //! disputed.
 
 mod corruption;
+mod gao;
 mod link;
 mod livelock;
 mod mending;

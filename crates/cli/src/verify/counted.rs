@@ -6,16 +6,13 @@ use wiremend_model::Cause;
 
 use super::plan::Trial;
 use crate::batch::Sum;
+use crate::cause::by_cause;
 
 /// The chance that an interval holds the truth where simulation and model are compared: some twenty comparisons are
 /// made, and a true model misses one in them in two verifications of a thousand.
 const AGREES: f64 = 0.9999;
 /// The same for what is told.
 pub(super) const TOLD: f64 = 0.95;
-
-/// The model's causes as the simulator counts them.
-const CAUSES: [TimeoutCause; 4] =
-    [TimeoutCause::TailPacket, TimeoutCause::TailAck, TimeoutCause::Nak, TimeoutCause::Twice];
 
 /// A trial and what came of it.
 pub(super) struct Counted {
@@ -32,7 +29,7 @@ impl Counted {
         let summary = sum.collector.summary(&trial.name, &sum.counters);
         Self {
             flows: summary.flows,
-            timeouts: CAUSES.map(|cause| summary.timeouts.of(cause)),
+            timeouts: by_cause(&summary.timeouts),
             other: summary.timeouts.of(TimeoutCause::Other),
             trial,
         }

@@ -2,11 +2,12 @@
 
 use wiremend_fabric::Workload;
 use wiremend_measure::VariantSummary;
-use wiremend_model::Printed;
+use wiremend_model::{Printed, flow};
 use wiremend_units::Bytes;
 
+use super::ABOUT;
 use super::long_flows::Point;
-use super::{ABOUT, bit_error_rate, sizes, source};
+use crate::claims::gao::{self, MTU, bit_error_rate, sizes, source};
 use crate::ledger::number::{count, fraction, number};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -26,7 +27,6 @@ pub(super) const CLAIM: Claim = Claim {
 
 /// One link at β = 0.01, each NAK copied once, each retransmission three times.
 const COPIES: Point = Point::mended(1, 10, 1, 3);
-const MTU: u64 = 1024;
 
 /// Flows of a single packet, with a dummy or a repeat.
 fn single(effort: Effort, mend: &str) -> Run {
@@ -143,13 +143,12 @@ fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
     judgement.must("dummies of WebSearch", count(summary.added.dummies.frames).is(flows));
     // Bytes of the flows that were drawn, and what their packets carry beside them.
     let payload = summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9;
-    let data_bytes = payload * f64::from(sizes().middle()) / MTU as f64;
+    let data_bytes = payload * f64::from(sizes().middle()) / f64::from(MTU);
     let share = summary.added.dummies.bytes as f64 / data_bytes.max(1.0);
-    let inverse = table.mean_inverse_packets(Bytes::new(MTU));
+    let inverse = table.mean_inverse_packets(Bytes::new(u64::from(MTU)));
     let printed = Printed { beta: 0.001, links: 1.0, omega: 1.0, mean_inverse: inverse };
     // Few flows carry most bytes, so that those which were drawn may have a tenth more or less than all have.
-    let groups = table.groups(Bytes::new(MTU), 64, 1.05);
-    let packets: f64 = groups.iter().map(|group| group.probability * group.packets).sum();
+    let packets = flow::mean_packets(&gao::flows(table));
     let exact = f64::from(sizes().dummy) / (packets * f64::from(sizes().middle()));
     judgement.must("a dummy, of WebSearch's bytes", fraction(share).near(exact, 0.25));
     judgement.printed(

@@ -3,7 +3,8 @@
 use wiremend_model::bits;
 use wiremend_report::plot::Plot;
 
-use super::{ABOUT, SMALL, computed, measured, probability, sizes, source};
+use super::{ABOUT, SMALL, computed, measured, probability};
+use crate::claims::gao::{sizes, source};
 use crate::ledger::number::{Share, ascending, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

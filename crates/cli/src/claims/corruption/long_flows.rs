@@ -1,11 +1,13 @@
 //! The runs of J3, J4, J6 and J7: flows so long that a lost packet always has another behind it.
 
-use wiremend_measure::{TimeoutCause, VariantSummary};
+use wiremend_measure::VariantSummary;
 use wiremend_model::{Cause, FlowSize, Mend, Next, Path, Setting, cost, expected};
 use wiremend_report::human;
 use wiremend_report::plot::{Curve, Plot};
 
-use super::{bit_error_rate, computed, measured, probability, sizes};
+use super::{computed, measured, probability};
+use crate::cause::counted;
+use crate::claims::gao::{bit_error_rate, sizes};
 use crate::ledger::number::{Test, count, shown};
 use crate::ledger::{Effort, Judgement, Results, Run};
 
@@ -20,10 +22,6 @@ pub(super) struct Point {
     per_mille: u32,
     mend: Mend,
 }
-
-/// A cause, as it is counted and as it is computed.
-#[derive(Clone, Copy)]
-pub(super) struct Both(pub(super) TimeoutCause, pub(super) Cause);
 
 impl Point {
     pub(super) const fn bare(links: u32, per_mille: u32) -> Self {
@@ -129,14 +127,10 @@ impl Point {
 }
 
 /// What must hold at each point, whatever is printed: all flows finish, and timeouts are what the exact model expects.
-pub(super) fn check(
-    judgement: &mut Judgement,
-    results: &Results<'_>,
-    points: &[Point],
-    Both(counted, cause): Both,
-) {
+pub(super) fn check(judgement: &mut Judgement, results: &Results<'_>, points: &[Point], cause: Cause) {
     for point in points {
-        let (timeouts, packets) = (point.summary(results).timeouts.of(counted), point.packets(results));
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(cause)), point.packets(results));
         judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
         let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
         judgement.must(what, count(timeouts).expected(point.exact(cause) * packets));
@@ -148,12 +142,12 @@ pub(super) fn table(
     judgement: &mut Judgement,
     results: &Results<'_>,
     points: &[Point],
-    Both(counted, cause): Both,
+    cause: Cause,
     printed: impl Fn(Point, f64) -> f64,
 ) {
     let row = |point: &Point| {
         let packets = point.packets(results);
-        let timeouts = human::count(point.summary(results).timeouts.of(counted));
+        let timeouts = human::count(point.summary(results).timeouts.of(counted(cause)));
         let [exact, printed] =
             [point.exact(cause), printed(*point, point.beta())].map(|chance| shown(chance * packets));
         vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
@@ -166,7 +160,7 @@ pub(super) fn table(
 pub(super) fn figure(
     results: &Results<'_>,
     points: &[Point],
-    Both(counted, cause): Both,
+    cause: Cause,
     title: &str,
     printed: impl Fn(Point, f64) -> f64,
 ) -> Plot {
@@ -182,7 +176,7 @@ pub(super) fn figure(
         curves.push(computed(&format!("{name}, as printed"), &betas, |beta| printed(kind, beta)));
         let there = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
         let share = |point: &Point| {
-            let timeouts = point.summary(results).timeouts.of(counted);
+            let timeouts = point.summary(results).timeouts.of(counted(cause));
             (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
         };
         curves.push(measured(&format!("{name}, measured"), there.map(share).collect()));

@@ -12,7 +12,6 @@ mod short_flows;
 mod tail;
 mod twice;
 
-use wiremend_model::{Operation, Sizes, bits};
 use wiremend_report::plot::{Axis, Curve, Line, Scale, Unit};
 
 use crate::ledger::Claim;
@@ -30,30 +29,9 @@ pub(super) const CLAIMS: &[Claim] = &[
     cost::CLAIM,
 ];
 
-/// The paper, for which the place in it follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!(
-            "Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022, ",
-            $place
-        )
-    };
-}
-use source;
-
 /// What the paper puts for the ratio of a small frame to a full one, and how far "approximates" may be off.
 const SMALL: f64 = wiremend_model::printed::SMALL;
 const ABOUT: f64 = 0.1;
-
-/// Frames as they are on the wire.
-fn sizes() -> Sizes {
-    Sizes::real(1024, Operation::Write)
-}
-
-/// The bit error rate at which a full frame is corrupted with probability β, as scenarios take it.
-fn bit_error_rate(beta: f64) -> String {
-    format!("{:e}", bits::bit_error_rate(beta, f64::from(sizes().full())))
-}
 
 /// What was computed, at each of these places.
 fn computed(name: &str, at: &[f64], value: impl Fn(f64) -> f64) -> Curve {

@@ -1,10 +1,11 @@
 //! J3 and J6: timeouts because a NAK is lost, and what copies of it do.
 
-use wiremend_measure::TimeoutCause;
 use wiremend_model::{Cause, Printed};
 
-use super::long_flows::{Both, Point, check, figure, table};
-use super::{ABOUT, source};
+use super::ABOUT;
+use super::long_flows::{Point, check, figure, table};
+use crate::cause::counted;
+use crate::claims::gao::source;
 use crate::ledger::number::{count, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -34,7 +35,7 @@ pub(super) const COPIED: Claim = Claim {
     judge: judge_copied,
 };
 
-const CAUSE: Both = Both(TimeoutCause::Nak, Cause::Nak);
+const CAUSE: Cause = Cause::Nak;
 const QUICK: &[Point] = &[Point::bare(1, 10), Point::bare(2, 10), Point::bare(2, 30)];
 const FULL: &[Point] = &[
     Point::bare(1, 3),
@@ -70,7 +71,8 @@ fn judge_bare(results: &Results<'_>) -> Finding {
     check(&mut judgement, results, points, CAUSE);
     let mut measured = String::new();
     for point in points.iter().filter(|point| point.links == 2 && point.is_printed()) {
-        let (timeouts, packets) = (point.summary(results).timeouts.of(CAUSE.0), point.packets(results));
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06 L²β²ω² of {} packets", shown(packets)),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
@@ -94,7 +96,8 @@ fn judge_copied(results: &Results<'_>) -> Finding {
     check(&mut judgement, results, COPIES, CAUSE);
     let mut shows = Vec::new();
     for point in COPIES {
-        let (timeouts, packets) = (point.summary(results).timeouts.of(CAUSE.0), point.packets(results));
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("0.06²L²β³ω² of {} packets, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),

@@ -3,7 +3,8 @@
 use wiremend_model::{Path, path};
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
-use super::{ABOUT, computed, measured, probability, source};
+use super::{ABOUT, computed, measured, probability};
+use crate::claims::gao::source;
 use crate::ledger::number::{Share, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

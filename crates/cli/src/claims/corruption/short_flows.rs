@@ -4,7 +4,9 @@ use wiremend_measure::{TimeoutCause, VariantSummary};
 use wiremend_model::{Cause, FlowSize, Mend, Next, Path, Printed, Setting, expected};
 use wiremend_report::human;
 
-use super::{ABOUT, sizes, source};
+use super::ABOUT;
+use crate::cause::counted;
+use crate::claims::gao::{sizes, source};
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -86,20 +88,23 @@ fn printed() -> Printed {
     Printed { beta: BETA, links: 1.0, omega: 1.0, mean_inverse: 1.0 / PACKETS }
 }
 
-fn check(judgement: &mut Judgement, results: &Results<'_>, counted: TimeoutCause, cause: Cause) {
+fn check(judgement: &mut Judgement, results: &Results<'_>, cause: Cause) {
     let flows = flows(results.effort());
     for kind in KINDS {
         let summary = kind.summary(results);
         judgement.must(format!("finished flows, {}", kind.name), count(summary.finished).is(flows));
         let what = format!("timeouts of {} flows, {}", shown(flows as f64), kind.name);
-        judgement.must(what, count(summary.timeouts.of(counted)).expected(kind.exact(cause) * flows as f64));
+        judgement.must(
+            what,
+            count(summary.timeouts.of(counted(cause))).expected(kind.exact(cause) * flows as f64),
+        );
     }
 }
 
-fn measured(results: &Results<'_>, counted: TimeoutCause) -> String {
+fn measured(results: &Results<'_>, cause: Cause) -> String {
     let one = |kind: &Kind| {
         let summary = kind.summary(results);
-        let share = summary.timeouts.of(counted) as f64 / summary.finished.max(1) as f64;
+        let share = summary.timeouts.of(counted(cause)) as f64 / summary.finished.max(1) as f64;
         format!("{} a flow with {}", shown(share), if kind.name == "bare" { "nothing" } else { kind.name })
     };
     KINDS.iter().map(one).collect::<Vec<_>>().join(", ")
@@ -119,7 +124,7 @@ fn table(judgement: &mut Judgement, results: &Results<'_>) {
 
 fn judge_tail(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    check(&mut judgement, results, TimeoutCause::TailPacket, Cause::TailPacket);
+    check(&mut judgement, results, Cause::TailPacket);
     let lost = |kind: Kind| kind.summary(results).timeouts.of(TimeoutCause::TailPacket) as f64;
     let ratio = lost(DUMMY) / lost(REPEAT).max(1.0);
     judgement.must("a dummy fails less often than a repeat", number(ratio).at_most(1.0));
@@ -131,18 +136,14 @@ fn judge_tail(results: &Results<'_>) -> Finding {
     );
     table(&mut judgement, results);
     judgement.finding(
-        format!(
-            "{}; ratio of dummies to repeats {}",
-            measured(results, TimeoutCause::TailPacket),
-            shown(ratio)
-        ),
+        format!("{}; ratio of dummies to repeats {}", measured(results, Cause::TailPacket), shown(ratio)),
         "A dummy shows the gap that a lost tail leaves",
     )
 }
 
 fn judge_ack(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    check(&mut judgement, results, TimeoutCause::TailAck, Cause::TailAck);
+    check(&mut judgement, results, Cause::TailAck);
     let flows = flows(results.effort()) as f64;
     let reasons = [
         (DUMMY, "A dummy that is lost has no ACK either, so that its chance is that of both, about 0.13 β"),
@@ -162,7 +163,7 @@ fn judge_ack(results: &Results<'_>) -> Finding {
     }
     table(&mut judgement, results);
     judgement.finding(
-        measured(results, TimeoutCause::TailAck),
+        measured(results, Cause::TailAck),
         "Each dummy is acknowledged, and any of these ACKs will do",
     )
 }

@@ -2,11 +2,13 @@
 
 use wiremend_fabric::{SizeTable, Workload};
 use wiremend_measure::{TimeoutCause, TimeoutCounts};
-use wiremend_model::{Cause, Expected, FlowSize, Mend, Path, Printed, Setting, expected};
+use wiremend_model::{Cause, Expected, Mend, Path, Printed, Setting, expected, flow};
 use wiremend_report::plot::Plot;
 use wiremend_units::Bytes;
 
-use super::{ABOUT, bit_error_rate, computed, measured, probability, sizes, source};
+use super::{ABOUT, computed, measured, probability};
+use crate::cause;
+use crate::claims::gao::{self, MTU, bit_error_rate, sizes, source};
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -25,7 +27,6 @@ pub(super) const CLAIM: Claim = Claim {
 
 const QUICK: &[f64] = &[0.1];
 const FULL: &[f64] = &[0.03, 0.1];
-const MTU: Bytes = Bytes::new(1024);
 
 fn betas(effort: Effort) -> &'static [f64] {
     effort.choose(QUICK, FULL)
@@ -59,17 +60,13 @@ fn websearch() -> &'static SizeTable {
 
 /// What a flow meets by the exact model.
 fn exact(beta: f64) -> Expected {
-    let groups = websearch().groups(MTU, 64, 1.05);
-    let flows: Vec<_> = groups
-        .iter()
-        .map(|group| FlowSize { packets: group.packets, bytes: group.bytes, probability: group.probability })
-        .collect();
-    expected(&Setting::new(sizes(), beta, Mend::NONE), &Path::between_switches(1, 1.0), &flows)
+    let setting = Setting::new(sizes(), beta, Mend::NONE);
+    expected(&setting, &Path::between_switches(1, 1.0), &gao::flows(websearch()))
 }
 
 /// The mean number of packets of a flow.
 fn mean_packets() -> f64 {
-    websearch().groups(MTU, 64, 1.05).iter().map(|group| group.probability * group.packets).sum()
+    flow::mean_packets(&gao::flows(websearch()))
 }
 
 /// Flows and timeouts of all seeds.
@@ -85,7 +82,7 @@ fn counted(results: &Results<'_>, beta: f64) -> (u64, TimeoutCounts) {
 
 fn judge(results: &Results<'_>) -> Finding {
     let mut judgement = Judgement::new();
-    let inverse = websearch().mean_inverse_packets(MTU);
+    let inverse = websearch().mean_inverse_packets(Bytes::new(u64::from(MTU)));
     judgement.must("E(1/S) of the table", number(inverse).near(0.055, ABOUT));
     let mut shows = Vec::new();
     for &beta in betas(results.effort()) {
@@ -123,16 +120,13 @@ fn judge(results: &Results<'_>) -> Finding {
 
 fn figure(results: &Results<'_>) -> Plot {
     let line: Vec<f64> = (0..=12).map(|step| 10_f64.powf(-3.0 + f64::from(step) / 6.0)).collect();
-    let causes = [
-        ("tail packet", TimeoutCause::TailPacket, Cause::TailPacket),
-        ("tail ACK", TimeoutCause::TailAck, Cause::TailAck),
-    ];
     let mut curves = Vec::new();
-    for (name, measured_cause, cause) in causes {
+    for cause in [Cause::TailPacket, Cause::TailAck] {
+        let name = cause.name();
         curves.push(computed(&format!("{name}, exact"), &line, |beta| exact(beta).timeouts[cause as usize]));
         let point = |beta: &f64| {
             let (flows, timeouts) = counted(results, *beta);
-            (*beta, timeouts.of(measured_cause) as f64 / flows.max(1) as f64)
+            (*beta, timeouts.of(cause::counted(cause)) as f64 / flows.max(1) as f64)
         };
         curves.push(measured(
             &format!("{name}, measured"),

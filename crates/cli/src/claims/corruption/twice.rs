@@ -1,11 +1,12 @@
 //! J4 and J7: timeouts because a packet is lost again, and what copies of its repeat do.
 
-use wiremend_measure::TimeoutCause;
 use wiremend_model::{Cause, Printed};
 
-use super::long_flows::{Both, Point, check, figure, table};
+use super::ABOUT;
+use super::long_flows::{Point, check, figure, table};
 use super::nak::{bare_points, bare_runs};
-use super::{ABOUT, source};
+use crate::cause::counted;
+use crate::claims::gao::source;
 use crate::ledger::number::{count, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -35,7 +36,7 @@ pub(super) const COPIED: Claim = Claim {
     judge: judge_copied,
 };
 
-const CAUSE: Both = Both(TimeoutCause::Twice, Cause::Twice);
+const CAUSE: Cause = Cause::Twice;
 /// One copy and two: retransmissions are sent two and three times.
 const COPIES: &[Point] =
     &[Point::mended(1, 100, 0, 1), Point::mended(1, 100, 0, 2), Point::mended(2, 50, 0, 2)];
@@ -56,7 +57,8 @@ fn judge_bare(results: &Results<'_>) -> Finding {
     check(&mut judgement, results, points, CAUSE);
     let mut shows = Vec::new();
     for point in points.iter().filter(|point| point.is_printed()) {
-        let (timeouts, packets) = (point.summary(results).timeouts.of(CAUSE.0), point.packets(results));
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ²ω of {} packets, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),
@@ -76,7 +78,8 @@ fn judge_copied(results: &Results<'_>) -> Finding {
     let mut shows = Vec::new();
     for point in COPIES {
         let (_, times) = point.times();
-        let (timeouts, packets) = (point.summary(results).timeouts.of(CAUSE.0), point.packets(results));
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(CAUSE)), point.packets(results));
         judgement.printed(
             format!("Lβ^(N+1)ω of {} packets, N = {times}, {}", shown(packets), point.name()),
             count(timeouts).about(printed(*point, point.beta()) * packets, ABOUT),

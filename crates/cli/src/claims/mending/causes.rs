@@ -1,11 +1,11 @@
 //! J18: timeouts by cause, counted and computed.
 
-use wiremend_measure::TimeoutCause;
 use wiremend_model::{Cause, expected};
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::path::{ALL, Arrivals, Case, DUMMY, Flows, Mechanism, NAK, NONE, REPEAT, TWICE};
-use super::source;
+use crate::cause::counted;
+use crate::claims::gao::{MTU, source};
 use crate::ledger::number::{count, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -26,12 +26,6 @@ pub(super) const CLAIM: Claim = Claim {
 };
 
 const MECHANISMS: [&Mechanism; 6] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL];
-const CAUSES: [(TimeoutCause, Cause); 4] = [
-    (TimeoutCause::TailPacket, Cause::TailPacket),
-    (TimeoutCause::TailAck, Cause::TailAck),
-    (TimeoutCause::Nak, Cause::Nak),
-    (TimeoutCause::Twice, Cause::Twice),
-];
 const ARRIVALS: [(&str, Arrivals); 2] =
     [("a queue pair for each flow", Arrivals::Apart(1e-5)), ("one queue pair", Arrivals::Shared(1.0))];
 
@@ -57,7 +51,7 @@ fn cases(effort: Effort, arrivals: Arrivals, mechanism: &'static Mechanism) -> V
     let full = if matches!(arrivals, Arrivals::Apart(_)) { FULL_APART } else { FULL_SHARED };
     let mut cases = Vec::new();
     for &Load { packets, flows: count, betas } in effort.choose(QUICK, full) {
-        let flows = Flows::Bytes(packets * super::path::MTU);
+        let flows = Flows::Bytes(packets * MTU);
         cases.extend(betas.map(|beta| Case { flows, count, arrivals, links: 4, beta, mechanism }));
     }
     cases
@@ -78,8 +72,8 @@ impl Case {
     fn cells(&self, results: &Results<'_>) -> [Cell; 4] {
         let summary = &self.of(results).summary;
         let met = expected(&self.setting(), &self.path(), &self.sizes());
-        CAUSES.map(|(counted, cause)| Cell {
-            counted: summary.timeouts.of(counted),
+        Cause::ALL.map(|cause| Cell {
+            counted: summary.timeouts.of(counted(cause)),
             expected: met.timeouts[cause as usize] * summary.flows as f64,
         })
     }
@@ -102,14 +96,14 @@ fn judge(results: &Results<'_>) -> Finding {
                         format!("{who}, {}", mechanism.name),
                         shown(case.packets()),
                         shown(case.beta),
-                        CAUSES[cause].1.name().to_owned(),
+                        Cause::ALL[cause].name().to_owned(),
                         shown(cell.expected),
                         format!("{}{}", test.measured, if test.holds { "" } else { " ✗" }),
                     ]);
                     points.push((cause, cell.expected, cell.counted));
                 }
             }
-            for ((counted, expected), (_, cause)) in sums.into_iter().zip(CAUSES) {
+            for ((counted, expected), cause) in sums.into_iter().zip(Cause::ALL) {
                 timeouts += counted;
                 let what = format!("{}, {who}, {}", cause.name(), mechanism.name);
                 judgement.must(what, count(counted).expected(expected));
@@ -137,7 +131,7 @@ fn figure(points: &[(usize, f64, u64)]) -> Plot {
             .map(|point| (point.1, point.2 as f64))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Curve { name: CAUSES[cause].1.name().to_owned(), points, line: Line::Marked }
+        Curve { name: Cause::ALL[cause].name().to_owned(), points, line: Line::Marked }
     };
     let ends = [0.1, 1e5];
     let mut curves = vec![Curve {
@@ -145,7 +139,7 @@ fn figure(points: &[(usize, f64, u64)]) -> Plot {
         points: ends.map(|end| (end, end)).to_vec(),
         line: Line::Straight,
     }];
-    curves.extend((0..CAUSES.len()).map(of));
+    curves.extend((0..Cause::ALL.len()).map(of));
     Plot {
         title: "Timeouts of each run and cause".to_owned(),
         description: "Timeouts that were counted against those that the exact model expects.".to_owned(),

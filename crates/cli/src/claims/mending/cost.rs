@@ -5,8 +5,8 @@ use wiremend_model::{Cost, Mend, cost, flow};
 use wiremend_report::human;
 
 use super::curves::{self, Mode, Panel, Table};
-use super::path::{self, Arrivals, Case, Flows, MTU, frames};
-use super::source;
+use super::path::{self, Arrivals, Case, Flows};
+use crate::claims::gao::{MTU, sizes as frames, source};
 use crate::ledger::number::{count, fraction, number};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

@@ -1,10 +1,10 @@
 //! The curves of the paper's figures: completion times of the same flows, mended in eight ways.
 
 use wiremend_measure::TimeoutCause;
-use wiremend_model::{Operation, Sizes, bits};
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
+use crate::claims::gao::bit_error_rate;
 use crate::ledger::{Outcome, Results, Run};
 
 /// What the paper calls its curves, and what the scenarios call their variants.
@@ -158,12 +158,6 @@ pub(super) fn blank(flows: u32) -> Plot {
             .with_range(0.0, 1.0 - 1.0 / f64::from(flows)),
         curves: Vec::new(),
     }
-}
-
-/// The bit error rate at which a frame of 1102 B is corrupted with probability β, as scenarios take it.
-pub(super) fn bit_error_rate(beta: f64) -> String {
-    let sizes = Sizes::real(1024, Operation::Write);
-    format!("{:e}", bits::bit_error_rate(beta, f64::from(sizes.full())))
 }
 
 /// A quantile of the completion times, in nanoseconds; without end if no flow finished.

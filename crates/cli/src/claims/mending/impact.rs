@@ -6,7 +6,7 @@ use wiremend_report::plot::Plot;
 use super::curves::{
     Mode, NO_LOSS, NONE, Panel, Table, blank, distribution, panels, quantile_ns, runs as runs_of, share_above,
 };
-use super::source;
+use crate::claims::gao::source;
 use crate::ledger::number::{ascending, count, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

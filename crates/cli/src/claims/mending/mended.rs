@@ -7,7 +7,7 @@ use super::curves::{
     ALL, ALL_OPTIMIZED, APART, CLOSE, CURVES, Distance, Mode, NO_LOSS, NONE, Panel, QUANTILES, SINGLE, Table,
     panels, quantile_ns, runs as runs_of, summary_row,
 };
-use super::source;
+use crate::claims::gao::source;
 use crate::ledger::number::{ascending, count, fraction, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 

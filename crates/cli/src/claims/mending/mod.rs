@@ -17,14 +17,3 @@ use crate::ledger::Claim;
 pub(super) const PING_PONG: &[Claim] = ping_pong::CLAIMS;
 pub(super) const WORKLOADS: &[Claim] =
     &[impact::CLAIM, mended::CLAIM, mesh::CLAIM, cost::CLAIM, causes::CLAIM];
-
-/// The paper, for which the place in it follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!(
-            "Gao et al., Analyzing and Optimizing Packet Corruption in RDMA Network, JCST 37(4), 2022, ",
-            $place
-        )
-    };
-}
-use source;

@@ -1,16 +1,11 @@
 //! Flows over one path, and what the exact model says about them.
 
 use wiremend_fabric::Workload;
-use wiremend_model::{
-    Cause, FlowSize, Mend, Nic, Operation, Path, Rewind, Setting, Sizes, Times, expected, flow,
-};
-use wiremend_units::Bytes;
+use wiremend_model::{Cause, FlowSize, Mend, Nic, Path, Rewind, Setting, Times, expected, flow};
 
-use super::curves::bit_error_rate;
+use crate::claims::gao::{self, MTU, bit_error_rate, sizes as frames};
 use crate::ledger::{Outcome, Results, Run};
 
-/// Payload of a full packet.
-pub(super) const MTU: u32 = 1024;
 /// Links of 100 Gb/s.
 const RATE_BPS: f64 = 1e11;
 /// A round trip on the path: six links of 1 µs each way.
@@ -105,16 +100,7 @@ impl Case {
     pub(super) fn sizes(&self) -> Vec<FlowSize> {
         match self.flows {
             Flows::Bytes(bytes) => vec![FlowSize::only(bytes, MTU)],
-            Flows::Table(name) => {
-                let table = Workload::named(name).expect("it is shipped").table();
-                let groups = table.groups(Bytes::new(u64::from(MTU)), 64, 1.05);
-                let size = groups.iter().map(|group| FlowSize {
-                    packets: group.packets,
-                    bytes: group.bytes,
-                    probability: group.probability,
-                });
-                size.collect()
-            }
+            Flows::Table(name) => gao::flows(Workload::named(name).expect("it is shipped").table()),
         }
     }
 
@@ -150,9 +136,4 @@ impl Case {
         }
         setting
     }
-}
-
-/// Frames as they are on the wire.
-pub(super) fn frames() -> Sizes {
-    Sizes::real(MTU, Operation::Write)
 }

@@ -4,13 +4,14 @@ use wiremend_model::Mend;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::{COLUMNS, PingPong, RATES, per_100_000, row};
+use crate::claims::gao::source;
 use crate::ledger::number::{count, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J13",
     title: "the ping-pong without one of the mechanisms",
-    source: "Gao et al., JCST 2022, section 6.3, Fig. 15",
+    source: source!("section 6.3, Fig. 15"),
     paper: "Timeouts expected in 100 000 iterations at 1/128: 1562 without dummies, 0.7 with one, 7 without copies of retransmissions, \
             12 without copies of NAKs; the mean grows by 4e4, 3, 20 and 30 µs",
     method: "As J12 at 1/128 and, in full, at all seven rates, each with one mechanism left out. Reproduced if the Poisson interval of the timeouts \

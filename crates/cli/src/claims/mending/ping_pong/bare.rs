@@ -3,13 +3,14 @@
 use wiremend_model::Mend;
 
 use super::{COLUMNS, PingPong, RATES, latencies, row};
+use crate::claims::gao::source;
 use crate::ledger::number::time_ns;
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J11",
     title: "a ping-pong over a link that corrupts",
-    source: "Gao et al., JCST 2022, section 6.2, Fig. 11(a)",
+    source: source!("section 6.2, Fig. 11(a)"),
     paper: "1024 B WRITEs to and fro, timer 266 ms, one packet in 8192 to 128 lost: the largest latency is above 266 ms whenever packets \
             are lost, the 99.9th percentile once one in 1024 is; at one in 128 the mean is 3.8e3 µs (4e3 by the model)",
     method: "The ping-pong over a switch that loses packets on the way out, without loss and at seven rates. Reproduced if the largest latency \

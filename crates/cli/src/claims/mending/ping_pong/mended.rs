@@ -3,13 +3,14 @@
 use wiremend_model::Mend;
 
 use super::{COLUMNS, PingPong, RATES, latencies, per_100_000, row};
+use crate::claims::gao::source;
 use crate::ledger::number::{number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
     id: "J12",
     title: "the ping-pong with dummies and copies",
-    source: "Gao et al., JCST 2022, section 6.3, Fig. 11(b)",
+    source: source!("section 6.3, Fig. 11(b)"),
     paper: "With 2 dummies, 1 copy of each NAK and 1 of each retransmission no timeout occurs at any rate up to 1/128, and the largest \
             latency stays below 10 µs",
     method: "As J11, with the three mechanisms. At 1/128 the exact model expects 0.095 timeouts in 100 000 iterations, so that none in a test \

@@ -4,12 +4,12 @@ mod ablation;
 mod bare;
 mod mended;
 
-use wiremend_measure::{TimeoutCause, VariantSummary};
-use wiremend_model::{
-    Cause, Expected, FlowSize, Mend, Next, Nic, Operation, Path, Rewind, Setting, Sizes, bits,
-};
+use wiremend_measure::VariantSummary;
+use wiremend_model::{Cause, Expected, FlowSize, Mend, Next, Nic, Path, Rewind, Setting};
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
+use crate::cause::counted;
+use crate::claims::gao::{MTU, bit_error_rate, sizes};
 use crate::ledger::number::{count, shown};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 
@@ -17,7 +17,6 @@ pub(super) const CLAIMS: &[Claim] = &[bare::CLAIM, mended::CLAIM, ablation::CLAI
 
 /// One packet in so many is lost.
 const RATES: [u32; 7] = [8192, 4096, 2048, 1024, 512, 256, 128];
-const MTU: u32 = 1024;
 /// A request and its reply.
 const MESSAGES: f64 = 2.0;
 
@@ -35,9 +34,7 @@ impl PingPong {
 
     fn run(self, effort: Effort) -> Run {
         let iterations = effort.choose(200_000, 10_000_000);
-        let rate = self.one_in.map_or("0".to_owned(), |n| {
-            format!("{:e}", bits::bit_error_rate(1.0 / f64::from(n), f64::from(sizes().full())))
-        });
+        let rate = self.one_in.map_or("0".to_owned(), |n| bit_error_rate(1.0 / f64::from(n)));
         Run::of("claims/ping-pong")
             .set("workload.0.iterations", iterations)
             .set("impair.0.rate", &rate)
@@ -68,23 +65,12 @@ impl PingPong {
     fn agree(self, judgement: &mut Judgement, results: &Results<'_>, what: &str) {
         let summary = self.summary(results);
         let iterations = summary.flows as f64;
-        for (cause, counted) in CAUSES {
+        for cause in Cause::ALL {
             let expected = self.exact().timeouts[cause as usize] * iterations;
             let what = format!("timeouts, {}, {what}", cause.name());
-            judgement.must(what, count(summary.timeouts.of(counted)).expected(expected));
+            judgement.must(what, count(summary.timeouts.of(counted(cause))).expected(expected));
         }
     }
-}
-
-const CAUSES: [(Cause, TimeoutCause); 4] = [
-    (Cause::TailPacket, TimeoutCause::TailPacket),
-    (Cause::TailAck, TimeoutCause::TailAck),
-    (Cause::Nak, TimeoutCause::Nak),
-    (Cause::Twice, TimeoutCause::Twice),
-];
-
-fn sizes() -> Sizes {
-    Sizes::real(MTU, Operation::Write)
 }
 
 /// Timeouts in 100 000 iterations, as the paper counts them.
@@ -117,17 +103,17 @@ fn latencies(title: &str, results: &Results<'_>, mend: Mend) -> Plot {
 fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> {
     let summary = ping_pong.summary(results);
     let iterations = summary.flows as f64;
-    let counted = CAUSES.map(|(cause, counted)| {
+    let counts = Cause::ALL.map(|cause| {
         format!(
             "{} ({})",
-            summary.timeouts.of(counted),
+            summary.timeouts.of(counted(cause)),
             shown(ping_pong.exact().timeouts[cause as usize] * iterations)
         )
     });
     let fct = summary.fct_ns;
     let time = |value: Option<f64>| value.map_or(String::new(), wiremend_report::human::time_ns);
     let mut row = vec![what];
-    row.extend(counted);
+    row.extend(counts);
     row.extend([time(fct.map(|fct| fct.mean)), time(fct.map(|fct| fct.p999)), time(fct.map(|fct| fct.max))]);
     row
 }
