@@ -5,12 +5,20 @@
 const WORTHWHILE_BYTES: usize = 4 << 20;
 
 /// Makes room for `more` values, at least doubling, on large pages where the system has them.
+///
+/// The values move to memory that was advised before anything touched it: growing in place keeps the small pages
+/// there are, and moving mapped pages splits large ones unless both addresses happen to lie alike.
 #[cold]
 pub(crate) fn reserve<T>(values: &mut Vec<T>, more: usize) {
-    values.reserve(more.max(values.capacity()));
-    if values.capacity() * size_of::<T>() >= WORTHWHILE_BYTES {
-        advise(values);
+    let capacity = values.len() + more.max(values.capacity());
+    if capacity * size_of::<T>() < WORTHWHILE_BYTES {
+        values.reserve(more.max(values.capacity()));
+        return;
     }
+    let mut larger = Vec::with_capacity(capacity);
+    advise(&mut larger);
+    larger.append(values);
+    *values = larger;
 }
 
 #[cfg(target_os = "linux")]

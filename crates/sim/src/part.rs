@@ -17,6 +17,9 @@ use crate::source::Happening;
 use crate::store::FrameId;
 use crate::wires::Wires;
 
+/// Parts lie side by side and each thread writes its own: none shares a line of the cache, or the next one that the
+/// machine fetches along with it, with its neighbour.
+#[repr(align(128))]
 pub(crate) struct Part {
     pub(crate) number: u16,
     pub(crate) net: Arc<Network>,
