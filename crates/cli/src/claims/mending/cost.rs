@@ -33,9 +33,7 @@ fn panels(effort: Effort) -> Vec<Panel> {
     let websearch = |flows| of(Table::WebSearch, flows);
     match effort {
         Effort::Quick => websearch(curves::QUICK_FLOWS),
-        Effort::Full => {
-            [websearch(curves::FULL_FLOWS), of(Table::DataMining, curves::FULL_FLOWS_DATAMINING)].concat()
-        }
+        Effort::Full => [websearch(curves::FULL_FLOWS), of(Table::DataMining, curves::FULL_FLOWS)].concat(),
     }
 }
 

@@ -29,8 +29,6 @@ pub(super) const CLOSE: f64 = 3.16;
 
 pub(super) const QUICK_FLOWS: u32 = 250;
 pub(super) const FULL_FLOWS: u32 = 10_000;
-/// As many packets as 10 000 flows of web search have.
-pub(super) const FULL_FLOWS_DATAMINING: u32 = 3_400;
 
 /// The retransmission timer of code 14, in nanoseconds.
 pub(super) const RTO_NS: f64 = 4096.0 * 16_384.0;
