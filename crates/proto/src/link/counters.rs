@@ -1,0 +1,42 @@
+//! What one end of a protected link has counted.
+
+/// Counts of one end; those of the sender are about what leaves here, those of the receiver about what arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counters {
+    /// Sender: frames that got a number.
+    pub protected: u64,
+    /// Sender: copies sent again.
+    pub resent: u64,
+    /// Sender: dummies.
+    pub dummies: u64,
+    /// Sender: frames that could not be kept, because the buffer was full.
+    pub unkept: u64,
+    /// Sender: requests that were not met: the copy was gone, or the share of the link for retransmissions was used up.
+    pub refused: u64,
+    /// Sender: bytes that are kept now, and the most there were.
+    pub tx_bytes: u64,
+    /// See `tx_bytes`.
+    pub tx_bytes_max: u64,
+    /// Receiver: numbers found missing.
+    pub missed: u64,
+    /// Receiver: of those, frames that came later.
+    pub recovered: u64,
+    /// Receiver: of those, given up: lost to whoever uses the link.
+    pub lost: u64,
+    /// Receiver: frames that had been here before.
+    pub duplicates: u64,
+    /// Receiver: frames for which the reordering buffer had no room.
+    pub overflowed: u64,
+    /// Receiver: notifications sent, and how many of them said nothing new.
+    pub notifications: u64,
+    /// See `notifications`.
+    pub renotifications: u64,
+    /// Receiver: frames with nothing but an ACK.
+    pub acks: u64,
+    /// Receiver: times it asked the sender to pause.
+    pub pauses: u64,
+    /// Receiver: bytes in the reordering buffer now, and the most there were.
+    pub rx_bytes: u64,
+    /// See `rx_bytes`.
+    pub rx_bytes_max: u64,
+}
