@@ -9,6 +9,7 @@ use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::pause::Pause;
+use crate::protect::Protect;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -37,6 +38,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     check_mend(scenario).map_err(in_table(scenario.mend.place))?;
     for pause in &scenario.pauses {
         check_pause(pause).map_err(in_table(pause.place))?;
+    }
+    for protect in &scenario.protects {
+        check_protect(protect).map_err(in_table(protect.place))?;
     }
     let mut names = BTreeSet::new();
     for variant in &scenario.variants {
@@ -275,6 +279,13 @@ fn check_two(topology: &Topology, src: &Placed<Host>, dst: &Placed<Host>) -> Res
 
 fn check_pause(pause: &Pause) -> Result<(), Misfit> {
     if pause.stop.is_some_and(|stop| stop <= pause.start) {
+        return misfit("`stop` is not later than `start`; it ends after it starts");
+    }
+    Ok(())
+}
+
+fn check_protect(protect: &Protect) -> Result<(), Misfit> {
+    if protect.stop.is_some_and(|stop| stop <= protect.start) {
         return misfit("`stop` is not later than `start`; it ends after it starts");
     }
     Ok(())

@@ -9,6 +9,7 @@ use serde_json::Value as Json;
 use crate::impair::Impair;
 use crate::mend::Mend;
 use crate::pause::Pause;
+use crate::protect::Protect;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
 use crate::topology::Topology;
@@ -67,6 +68,7 @@ pub fn reference() -> String {
     push_section::<Workload>(&mut page, "[[workload]]");
     push_section::<Impair>(&mut page, "[[impair]]");
     push_section::<Pause>(&mut page, "[[pause]]");
+    push_section::<Protect>(&mut page, "[[protect]]");
     push_section::<VariantTable>(&mut page, "[[variant]]");
     push_section::<Stop>(&mut page, "[stop]");
     push_section::<Series>(&mut page, "[series]");

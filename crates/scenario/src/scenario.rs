@@ -8,6 +8,7 @@ use crate::impair::Impair;
 use crate::mend::Mend;
 use crate::name::{Line, LinkSet};
 use crate::pause::Pause;
+use crate::protect::Protect;
 use crate::quantity::Within;
 use crate::switch::Switch;
 use crate::topology::Topology;
@@ -53,6 +54,9 @@ pub struct Scenario {
     /// Ports that are told to wait.
     #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Placed<Pause>>,
+    /// Links that mend their own losses.
+    #[serde(rename = "protect", default, skip_serializing_if = "Vec::is_empty")]
+    pub protects: Vec<Placed<Protect>>,
     /// What is recorded over time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,

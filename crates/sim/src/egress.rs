@@ -87,17 +87,28 @@ impl Egress {
             self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
             return Taken::Passed;
         }
-        self.queued_bytes += u64::from(waiting.len);
-        self.backlog += waiting.cost;
-        self.occupied |= 1 << class;
-        self.queues[usize::from(class)].push_back(waiting);
+        self.queue(waiting, class);
         Taken::Queued
+    }
+
+    /// Takes a frame that waits in any case.
+    pub(crate) fn admit(&mut self, now: Time, waiting: Waiting, class: u8) -> Taken {
+        if !self.has_room(now, waiting.len) {
+            return Taken::Dropped;
+        }
+        self.queue(waiting, class);
+        Taken::Queued
+    }
+
+    /// Class and length of the frame that [`Egress::next`] would give.
+    pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
+        let class = self.schedule.clone().next(self.ready(now), |class| self.need(class))?;
+        self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
 
     /// The frame whose transmission starts now, if some class may send.
     pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
-        let open = |class: &u8| !self.pauses.is_paused(*class, now);
-        let ready = self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class);
+        let ready = self.ready(now);
         let queues = &mut self.queues;
         let class =
             self.schedule.next(ready, |class| queues[class].front().map_or(0, Waiting::wire_bytes))?;
@@ -127,6 +138,24 @@ impl Egress {
 
     pub(crate) fn backlog(&self) -> Span {
         self.backlog
+    }
+
+    fn queue(&mut self, waiting: Waiting, class: u8) {
+        self.queued_bytes += u64::from(waiting.len);
+        self.backlog += waiting.cost;
+        self.occupied |= 1 << class;
+        self.queues[usize::from(class)].push_back(waiting);
+    }
+
+    /// The classes that may send now, a bit each.
+    fn ready(&self, now: Time) -> u8 {
+        let open = |class: &u8| !self.pauses.is_paused(*class, now);
+        self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class)
+    }
+
+    /// Bytes of the wire that the first frame of a class takes.
+    fn need(&self, class: usize) -> u32 {
+        self.queues[class].front().map_or(0, Waiting::wire_bytes)
     }
 
     /// The classes with frames that wait.

@@ -3,7 +3,9 @@
 use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::rc;
 use wiremend_units::HostId;
-use wiremend_wire::{Encapsulation, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
+use wiremend_wire::{Encapsulation, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
+
+use crate::protect::SignalId;
 
 /// A frame. It fits a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -36,12 +38,13 @@ pub struct Frame {
     pub replica: u8,
     /// Why it was sent.
     pub purpose: rc::Purpose,
+    /// Its header on a protected link.
+    pub signal: SignalId,
 }
 
 impl Frame {
-    /// Nothing to nobody, for tests.
-    #[cfg(test)]
-    pub(crate) fn blank() -> Self {
+    /// A frame that a link sends for its own ends: it never leaves it.
+    pub(crate) fn own() -> Self {
         let packet = rc::Packet::new(
             Opcode::SendOnly,
             wiremend_units::QpNum::default(),
@@ -53,23 +56,30 @@ impl Frame {
             src,
             dst,
             serial: 0,
-            len: 64,
+            len: MIN_FRAME_BYTES as u16,
             ip_id: 0,
             entropy: 0,
             ingress: 0,
-            kind: Kind::Raw,
+            kind: Kind::Link,
             class: 0,
             ttl: 1,
             copy: 0,
             replica: 0,
             purpose: rc::Purpose::New,
+            signal: SignalId::NONE,
         }
+    }
+
+    /// Nothing to nobody, for tests.
+    #[cfg(test)]
+    pub(crate) fn blank() -> Self {
+        Self { kind: Kind::Raw, ..Self::own() }
     }
 
     /// What an impairment may look at.
     pub(crate) fn facts(&self) -> FrameFacts {
         let kind = match (self.kind, self.packet.opcode) {
-            (Kind::Raw | Kind::Corrupted, _) => FrameKind::Other,
+            (Kind::Raw | Kind::Link | Kind::Corrupted, _) => FrameKind::Other,
             (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
             (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
             (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
@@ -89,6 +99,8 @@ pub enum Kind {
     Rc,
     /// Nobody: an open-loop load.
     Raw,
+    /// The two ends of a protected link.
+    Link,
     /// Nobody any more: a link has corrupted it, and its receiver will discard it.
     Corrupted,
 }

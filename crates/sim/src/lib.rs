@@ -31,6 +31,7 @@ mod pages;
 mod part;
 mod pause;
 mod prefetch;
+mod protect;
 mod queue;
 mod repeat;
 mod ring;

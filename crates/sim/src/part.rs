@@ -10,6 +10,7 @@ use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
 use crate::pause::Hold;
+use crate::protect::SignalId;
 use crate::repeat::Repeaters;
 use crate::script::Script;
 use crate::simulation::LaneCounters;
@@ -115,8 +116,14 @@ impl Part {
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
         let (node, ingress) = self.wires.end(lane);
         let frame = self.wires.take_arrived(lane);
-        if self.wires.frame_mut(frame).kind == Kind::Corrupted {
+        let arrived = self.wires.frame_mut(frame);
+        if arrived.kind == Kind::Corrupted {
             self.wires.discard(lane, frame);
+            return;
+        }
+        if arrived.signal != SignalId::NONE {
+            self.wires.on_signal(now, lane, frame);
+            self.forward_delivered(now);
             return;
         }
         if let Some(switch) = node.0.checked_sub(self.hosts.len() as u32) {
@@ -125,6 +132,18 @@ impl Part {
             let frame = self.wires.consume(frame);
             self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
         }
+    }
+
+    /// What protected links have handed on goes its way.
+    #[cold]
+    fn forward_delivered(&mut self, now: Time) {
+        let mut delivered = std::mem::take(&mut self.wires.delivered);
+        for (lane, frame) in delivered.drain(..) {
+            let (node, ingress) = self.wires.end(lane);
+            self.forward(now, SwitchId(node.0 - self.hosts.len() as u32), frame, ingress);
+        }
+        assert!(self.wires.delivered.is_empty(), "forwarding hands on nothing new");
+        self.wires.delivered = delivered;
     }
 
     /// A switch: hops left, the way, the port.
@@ -167,6 +186,9 @@ impl Part {
         // Lane and its reverse end at each other's nodes: the sender of a lane is where its reverse ends.
         if self.net.switch_at(lane.reverse()).is_some() {
             self.wires.on_egress_free(now, lane);
+            if !self.wires.delivered.is_empty() {
+                self.forward_delivered(now);
+            }
         } else {
             let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
             self.with_host(now, host, Host::on_port_free);

@@ -204,9 +204,7 @@ fn post_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
 fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
     for mail in &shared.mail[me] {
         let mut mail = lock(mail);
-        for in_flight in mail.frames.drain(..) {
-            part.wires.take_over(in_flight);
-        }
+        part.wires.take_over(&mut mail);
         for notice in mail.notices.drain(..) {
             part.deliver(notice);
         }

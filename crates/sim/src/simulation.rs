@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use wiremend_fabric::Graph;
 use wiremend_measure::{Added, Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
+use wiremend_proto::link;
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
+use wiremend_units::{FlowId, LaneId, LinkId, NodeId, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
 use crate::network::Network;
 use crate::part::Part;
+use crate::protect;
 use crate::run::{self, Ending, Limits, Observer};
 
 /// How to run a scenario, besides what it says itself.
@@ -61,6 +63,8 @@ pub struct Results {
     pub switches: Vec<Added>,
     /// By lane.
     pub lanes: Vec<LaneCounters>,
+    /// By protected lane: what the end that sends over it has counted, as sender and as receiver of the way back.
+    pub guards: Vec<(LaneId, link::Counters)>,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
     /// Further steps of it that were too many to keep.
@@ -137,9 +141,30 @@ impl Simulation {
                 collector.add_counter(name, number as u64, value);
             }
         }
+        let guards: Vec<_> = graph
+            .lanes()
+            .filter_map(|lane| Some((lane, *of_node(graph.lane_from(lane)).guard(lane)?.counters())))
+            .collect();
+        for (lane, guard) in &guards {
+            for (name, value) in protect::named(guard) {
+                collector.add_counter(name, u64::from(lane.0), value);
+            }
+        }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
-        Results { ending, end, collector, counters, hosts, switches, lanes, trace, trace_left_out, in_flight }
+        Results {
+            ending,
+            end,
+            collector,
+            counters,
+            hosts,
+            switches,
+            lanes,
+            guards,
+            trace,
+            trace_left_out,
+            in_flight,
+        }
     }
 
     fn added_by(&self, switch: SwitchId) -> Added {

@@ -13,6 +13,7 @@ use crate::notice::Notice;
 use crate::observe::Watch;
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
+use crate::protect::{Guard, SignalId, Signals};
 use crate::queue::{Queue, Source};
 use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
@@ -26,9 +27,17 @@ pub(crate) struct Wires {
     rates: Vec<Rate>,
     rings: Vec<Ring>,
     pool: Pool,
-    frames: Store,
+    pub(crate) frames: Store,
     impairments: Vec<Option<Box<Impairments>>>,
-    egresses: Vec<Option<Box<Egress>>>,
+    pub(crate) egresses: Vec<Option<Box<Egress>>>,
+    /// Ends of protected links, by the lane that they send over.
+    pub(crate) guards: Vec<Option<Box<Guard>>>,
+    /// Headers of frames that are on protected links, or have just arrived over one.
+    pub(crate) signals: Signals,
+    /// Frames that are kept only to be sent again.
+    pub(crate) kept: u64,
+    /// What protected links have handed on, with the lane it came over; forwarded after each event.
+    pub(crate) delivered: Vec<(LaneId, FrameId)>,
     /// What leaves for other parts, by part.
     pub(crate) outbox: Vec<Outbox>,
     /// What hosts have to tell other hosts; handed over after each event.
@@ -48,6 +57,8 @@ pub(crate) struct InFlight {
 pub(crate) struct Outbox {
     pub(crate) frames: Vec<InFlight>,
     pub(crate) notices: Vec<Notice>,
+    /// Link headers of those frames that have one.
+    signals: Signals,
 }
 
 /// The sending end of a lane. Half a cache line.
@@ -99,6 +110,10 @@ impl Wires {
             frames: Store::default(),
             impairments: (0..lanes).map(|_| None).collect(),
             egresses: (0..lanes).map(|_| None).collect(),
+            guards: (0..lanes).map(|_| None).collect(),
+            signals: Signals::default(),
+            kept: 0,
+            delivered: Vec::new(),
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
             watch: Watch::default(),
@@ -208,7 +223,7 @@ impl Wires {
 
     /// Settles a frame's departure: after all that were settled before it on this lane.
     #[inline]
-    fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+    pub(crate) fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {
         let len = self.frames.get(frame).len;
         let port = &mut self.ports[lane.index()];
         let start = port.busy_until.max(now);
@@ -229,10 +244,15 @@ impl Wires {
         }
     }
 
-    /// Takes over a frame that another part has sent.
-    pub(crate) fn take_over(&mut self, in_flight: InFlight) {
-        let frame = self.frames.insert(in_flight.frame);
-        self.carry(in_flight.lane, in_flight.at, frame);
+    /// Takes over the frames that another part has sent.
+    pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
+        for InFlight { lane, at, mut frame } in outbox.frames.drain(..) {
+            if frame.signal != SignalId::NONE {
+                frame.signal = self.signals.insert(outbox.signals.remove(frame.signal));
+            }
+            let frame = self.frames.insert(frame);
+            self.carry(lane, at, frame);
+        }
     }
 
     /// The rest of [`Wires::transmit`] for lanes that corrupt, are watched, or end in another part.
@@ -252,8 +272,12 @@ impl Wires {
         }
         if flags.has(PortFlags::REMOTE) {
             let part = self.ports[lane.index()].to_part;
-            let frame = self.frames.remove(id);
-            self.outbox[usize::from(part)].frames.push(InFlight { lane, at, frame });
+            let mut frame = self.frames.remove(id);
+            let outbox = &mut self.outbox[usize::from(part)];
+            if frame.signal != SignalId::NONE {
+                frame.signal = outbox.signals.insert(self.signals.remove(frame.signal));
+            }
+            outbox.frames.push(InFlight { lane, at, frame });
         } else {
             self.carry(lane, at, id);
         }
@@ -266,7 +290,13 @@ impl Wires {
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         let waiting =
             Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
-        match egress.offer(now, waiting, frame.class, port.busy_until) {
+        let is_guarded = self.guards[lane.index()].is_some();
+        let taken = if is_guarded {
+            egress.admit(now, waiting, frame.class)
+        } else {
+            egress.offer(now, waiting, frame.class, port.busy_until)
+        };
+        match taken {
             Taken::Dropped => {
                 port.dropped += 1;
                 if port.flags.has(PortFlags::WATCHED) {
@@ -275,14 +305,17 @@ impl Wires {
                 self.frames.remove(id);
             }
             Taken::Passed => self.transmit(now, lane, id),
-            Taken::Queued => {
-                self.arm_egress(now, lane);
-            }
+            Taken::Queued if is_guarded => self.pump(now, lane),
+            Taken::Queued => self.arm_egress(now, lane),
         }
     }
 
     /// A scheduled port has fallen free, or a pause that held all that waits for it is over.
     pub(crate) fn on_egress_free(&mut self, now: Time, lane: LaneId) {
+        if self.guards[lane.index()].is_some() {
+            self.on_guard_time(now, lane);
+            return;
+        }
         debug_assert!(self.ports[lane.index()].busy_until <= now, "nothing starts while a frame leaves");
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         if let Some(frame) = egress.next(now) {
@@ -318,13 +351,16 @@ impl Wires {
     #[cold]
     pub(crate) fn discard(&mut self, lane: LaneId, id: FrameId) {
         self.rings[lane.index()].corrupted += 1;
-        self.frames.remove(id);
+        let frame = self.frames.remove(id);
+        if frame.signal != SignalId::NONE {
+            self.signals.remove(frame.signal);
+        }
     }
 
     /// Frames under way in this part: on lanes, waiting in ports, or just leaving for another part.
     pub(crate) fn under_way(&self) -> u64 {
         let leaving: usize = self.outbox.iter().map(|outbox| outbox.frames.len()).sum();
-        (self.frames.len() + leaving) as u64
+        (self.frames.len() + leaving) as u64 - self.kept
     }
 
     /// Bytes that wait for a lane or are leaving over it.

@@ -2,6 +2,7 @@
 
 mod impair;
 mod pause;
+mod protect;
 mod topology;
 mod workload;
 
@@ -21,7 +22,7 @@ use crate::queue::Queue;
 use crate::repeat::{Repeaters, Repeats};
 use crate::run::{Limits, Memory};
 use crate::schedule::Schedule;
-use crate::script::{Script, ScriptedPause};
+use crate::script::Script;
 use crate::simulation::Options;
 use crate::source::Sources;
 use crate::wires::Wires;
@@ -88,7 +89,8 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let owner_of_node = assign(&net, options.threads);
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
-    let ports = ports(scenario, options, &pauses);
+    let guards = protect::place(scenario, &net)?;
+    let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
@@ -98,6 +100,9 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
+    }
+    for (lane, guard) in guards {
+        parts[owner(lane)].wires.protect(lane, guard);
     }
     for (host, app) in apps {
         parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].add_app(app);
@@ -128,21 +133,21 @@ struct PortKinds {
     /// Whether all are scheduled.
     scheduled: bool,
     /// Those that are scheduled anyway, ascending.
-    paused: Vec<LaneId>,
+    settling: Vec<LaneId>,
     buffer_bytes_max: Option<u64>,
 }
 
-fn ports(scenario: &Scenario, options: &Options, pauses: &[ScriptedPause]) -> PortKinds {
+fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = LaneId>) -> PortKinds {
     let scheduled = options.scheduled
         || scenario.engine.ports == Ports::Scheduled
         || workload::classes(scenario).len() > 1
         || scenario.switch.weights().next().is_some();
-    let mut paused: Vec<_> = pauses.iter().map(|pause| pause.lane).collect();
-    paused.sort_unstable();
+    let mut settling: Vec<_> = settling.collect();
+    settling.sort_unstable();
     PortKinds {
         schedule: Schedule::weighted(&scenario.switch.weights().collect::<Vec<_>>()),
         scheduled,
-        paused,
+        settling,
         buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get),
     }
 }
@@ -150,7 +155,7 @@ fn ports(scenario: &Scenario, options: &Options, pauses: &[ScriptedPause]) -> Po
 impl PortKinds {
     /// `None`: the plain port.
     fn egress(&self, lane: LaneId) -> Option<Egress> {
-        if self.scheduled || self.paused.binary_search(&lane).is_ok() {
+        if self.scheduled || self.settling.binary_search(&lane).is_ok() {
             return Some(self.settling());
         }
         self.buffer_bytes_max.map(Egress::fifo)

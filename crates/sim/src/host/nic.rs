@@ -15,6 +15,7 @@ use crate::app::Raw;
 use crate::frame::{self, Frame, Kind};
 use crate::network::Transport;
 use crate::pause::{Hold, Pauses};
+use crate::protect::SignalId;
 
 pub(super) struct Nic {
     uplink: LaneId,
@@ -264,6 +265,7 @@ impl Host {
             copy: transmit.copy,
             replica: 0,
             purpose: transmit.purpose,
+            signal: SignalId::NONE,
         };
         if connection.requester.ready(&transport.config, cx.now) {
             self.nic.ready.push_back(Sender::requester(slot));
@@ -304,6 +306,7 @@ impl Host {
             copy: 0,
             replica: 0,
             purpose: Purpose::New,
+            signal: SignalId::NONE,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
             self.kick(cx);
@@ -337,6 +340,7 @@ pub(super) fn answer(
         copy,
         replica: 0,
         purpose: if copy > 0 { Purpose::Again } else { Purpose::New },
+        signal: SignalId::NONE,
     }
 }
 
