@@ -29,6 +29,15 @@ pub(crate) struct Order {
     pub(crate) active: bool,
 }
 
+/// Frames that protected links have added to those of hosts, and taken away: copies and frames of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct LinkFrames {
+    /// Added.
+    pub made: u64,
+    /// Taken away, and not because they were corrupted.
+    pub taken: u64,
+}
+
 /// The headers of frames on protected links.
 #[derive(Default)]
 pub(crate) struct Signals {
@@ -58,10 +67,6 @@ impl Signals {
     pub(crate) fn remove(&mut self, id: SignalId) -> Signal {
         self.free.push(id.0);
         self.places[id.0 as usize]
-    }
-
-    pub(crate) fn get(&self, id: SignalId) -> Option<&Signal> {
-        self.places.get(id.0 as usize)
     }
 }
 
@@ -131,6 +136,7 @@ impl Wires {
             guard.end.on_signal(now, &signal, Some(id));
         } else {
             self.frames.remove(id);
+            self.link_frames.taken += 1;
             guard.end.on_signal(now, &signal, None);
         }
         self.pump(now, back);
@@ -170,8 +176,14 @@ impl Wires {
                 guard.end.on_sent(now, kept);
                 (id, Some(signal))
             }
-            Some(Transmit::Again(signal, kept)) => (self.frames.insert(*self.frames.get(kept)), Some(signal)),
-            Some(Transmit::Own(signal)) => (self.frames.insert(Frame::own()), Some(signal)),
+            Some(Transmit::Again(signal, kept)) => {
+                self.link_frames.made += 1;
+                (self.frames.insert(*self.frames.get(kept)), Some(signal))
+            }
+            Some(Transmit::Own(signal)) => {
+                self.link_frames.made += 1;
+                (self.frames.insert(Frame::own()), Some(signal))
+            }
         };
         if let Some(signal) = signal {
             self.dress(id, signal);
@@ -187,6 +199,7 @@ impl Wires {
                 Disposal::Deliver(id) => self.delivered.push((lane.reverse(), id)),
                 Disposal::Discard(id) => {
                     self.frames.remove(id);
+                    self.link_frames.taken += 1;
                 }
                 Disposal::Release(id) => {
                     self.frames.remove(id);

@@ -13,7 +13,7 @@ use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
 use crate::network::Network;
 use crate::part::Part;
-use crate::protect;
+use crate::protect::{self, LinkFrames};
 use crate::run::{self, Ending, Limits, Observer};
 
 /// How to run a scenario, besides what it says itself.
@@ -65,6 +65,8 @@ pub struct Results {
     pub lanes: Vec<LaneCounters>,
     /// By protected lane: what the end that sends over it has counted, as sender and as receiver of the way back.
     pub guards: Vec<(LaneId, link::Counters)>,
+    /// What protected links have added and taken away.
+    pub link_frames: LinkFrames,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
     /// Further steps of it that were too many to keep.
@@ -150,6 +152,11 @@ impl Simulation {
                 collector.add_counter(name, u64::from(lane.0), value);
             }
         }
+        let mut link_frames = LinkFrames::default();
+        for part in &self.parts {
+            link_frames.made += part.wires.link_frames.made;
+            link_frames.taken += part.wires.link_frames.taken;
+        }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
         Results {
@@ -161,6 +168,7 @@ impl Simulation {
             switches,
             lanes,
             guards,
+            link_frames,
             trace,
             trace_left_out,
             in_flight,

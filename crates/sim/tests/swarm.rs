@@ -124,8 +124,8 @@ fn check_frames(results: &Results) {
         .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
         .sum();
     assert_eq!(
-        hosts(|host| host.tx_frames) + copied,
-        hosts(|host| host.rx_frames) + gone,
+        hosts(|host| host.tx_frames) + copied + results.link_frames.made,
+        hosts(|host| host.rx_frames) + gone + results.link_frames.taken,
         "frames are conserved"
     );
 }
@@ -149,9 +149,10 @@ fn draw(seed: u64) -> String {
     let classes = draw_classes(&mut dice);
     let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
     let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
+    let protect = if topology.contains("\"pair\"") { String::new() } else { draw_protect(&mut dice) };
     let text = format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
-         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}"
+         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}"
     );
     // Nobody replies to a READ, and a pair has no links between switches: both are refused.
     let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
@@ -255,6 +256,32 @@ fn draw_pause(dice: &mut Dice) -> String {
         dice.pick(&[0, 3, 5, 7]),
         dice.pick(&["0s", "1us", "33us", "120us"]),
         dice.pick(&["stop = \"121us\"\n", "stop = \"180us\"\n", "stop = \"1ms\"\n", ""]),
+    )
+}
+
+/// Links that mend their own losses; a pair has none that could.
+fn draw_protect(dice: &mut Dice) -> String {
+    if dice.below(2) == 0 {
+        return String::new();
+    }
+    format!(
+        "[[protect]]\nlinks = \"switches\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\ncontrol_copies = {}\n\
+         tx_buffer = \"{}\"\nrx_buffer = \"4MB\"\nbackpressure = {}\nunordered = {}\n{}",
+        dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
+        dice.pick(&["both", "both", "forward", "backward"]),
+        dice.pick(&[1, 3, 8]),
+        dice.pick(&[1, 2]),
+        dice.pick(&["4MB", "4MB", "20MB"]),
+        dice.pick(&["true", "true", "false"]),
+        dice.pick(&["[]", "[]", "[3]"]),
+        dice.pick(&[
+            "",
+            "",
+            "start = \"20us\"\n",
+            "stop = \"150us\"\n",
+            "copies = 1\n",
+            "start = \"5us\"\nstop = \"60us\"\n"
+        ]),
     )
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wiremend_proto::link::{Config, CopyCount, Endpoint, LossRate};
-use wiremend_scenario::{Protect, Scenario, Scheme};
-use wiremend_units::{Bytes, LaneId};
+use wiremend_scenario::{App, Protect, Scenario, Scheme};
+use wiremend_units::{Bytes, LaneId, Rate};
 
 use super::BuildError;
 use super::topology::{lanes, links};
@@ -14,6 +14,7 @@ use crate::protect::{Guard, Order};
 /// Both ends of every protected link, by the lane that they send over.
 pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<BTreeMap<LaneId, Guard>, BuildError> {
     let mut guards = BTreeMap::new();
+    let frame_bytes_max = longest_frame(scenario, net);
     for protect in &scenario.protects {
         let fail = |what: String| BuildError::at(protect.links.place, what);
         let active = lanes(&net.graph, &protect.links, protect.direction)?;
@@ -25,7 +26,7 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<BTreeMap<LaneI
                 return Err(fail(what));
             }
             for lane in [link.forward(), link.backward()] {
-                let config = config(protect, net, lane);
+                let config = config(protect, net.lanes[lane.index()].rate, frame_bytes_max);
                 config.check().map_err(|error| BuildError::at(protect.place, error.to_string()))?;
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
                 let guard = Guard::new(Endpoint::new(config), ordered(protect), orders);
@@ -52,11 +53,11 @@ fn ordered(protect: &Protect) -> u8 {
     protect.unordered.iter().fold(all, |classes, class| classes & !(1 << class.get()))
 }
 
-fn config(protect: &Protect, net: &Network, lane: LaneId) -> Config {
+fn config(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Config {
     let loss = |share: f64| LossRate::parts_per_trillion((share * 1e12).round() as u64);
     Config {
-        rate: net.lanes[lane.index()].rate,
-        frame_bytes_max: Bytes::new(u64::from(net.transport.config.mtu) + FRAME_BYTES_ADDED),
+        rate,
+        frame_bytes_max,
         target: loss(protect.target.get()),
         copies: match protect.copies {
             Some(copies) => CopyCount::Fixed(copies.get()),
@@ -75,7 +76,17 @@ fn config(protect: &Protect, net: &Network, lane: LaneId) -> Config {
     }
 }
 
-/// Headers of the longest packet, its link header included.
-const FRAME_BYTES_ADDED: u64 = 100;
+/// The longest frame that any host sends, without a link header.
+fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
+    let raw = scenario.workloads.iter().filter_map(|workload| match &workload.app {
+        App::Cbr(cbr) => Some(u64::from(cbr.frame.get())),
+        _ => None,
+    });
+    let packet = u64::from(net.transport.config.mtu) + PACKET_HEADERS_BYTES;
+    Bytes::new(raw.chain([packet]).max().unwrap_or(packet))
+}
+
+/// What a packet's headers and checks take at most.
+const PACKET_HEADERS_BYTES: u64 = 82;
 /// What is sent again may take this share of what is sent.
 const RESEND_SHARE_PERCENT: u8 = 25;
