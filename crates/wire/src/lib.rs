@@ -48,10 +48,15 @@
 //! # Ok::<(), Malformed>(())
 //! ```
 //!
+//! # Links that mend
+//!
+//! [`link`] is the header by which the two ends of a link send again what it corrupts.
+//!
 //! # Captures
 //!
 //! [`pcap`] writes pcapng with nanoseconds and a comment per packet, and reads pcapng and the older pcap from any machine.
 
+pub mod link;
 pub mod pcap;
 
 mod crc;

@@ -38,6 +38,20 @@ pub enum Malformed {
     Alignment(usize),
     /// A MAC control frame that is no pause.
     MacControl(u16),
+    /// A link header of a version that is not spoken.
+    LinkVersion(u8),
+    /// A link header of a type that version 1 does not have.
+    LinkType(u8),
+    /// A link header without the ACK word that its type calls for.
+    LinkAck,
+    /// Holes that are empty, out of order, too many, or beyond what the notification is about.
+    LinkHoles,
+    /// A hello of a kind that version 1 does not have.
+    LinkHello(u8),
+    /// Somebody else's use of the `EtherType`.
+    LinkMagic(u32),
+    /// A frame of a link's own to another address than the nearest bridge's.
+    LinkDestination,
 }
 
 impl fmt::Display for Malformed {
@@ -59,6 +73,17 @@ impl fmt::Display for Malformed {
             }
             Self::Alignment(len) => write!(f, "payload and pad are {len} bytes, not a multiple of 4"),
             Self::MacControl(opcode) => write!(f, "MAC control opcode {opcode:#06x} is not a pause"),
+            Self::LinkVersion(version) => {
+                write!(f, "link header version {version} is not {}", crate::link::VERSION)
+            }
+            Self::LinkType(kind) => write!(f, "no link header has type {kind}, only 0 to 4"),
+            Self::LinkAck => f.write_str("a link header without the ACK that its type calls for"),
+            Self::LinkHoles => f.write_str("holes that do not lie in order before the end they are given"),
+            Self::LinkHello(kind) => write!(f, "no hello has kind {kind}, only 1 to 5"),
+            Self::LinkMagic(magic) => write!(f, "a hello with magic {magic:#010x} is somebody else's"),
+            Self::LinkDestination => {
+                write!(f, "a frame of the link's own goes to {}", crate::MacAddr::NEAREST_BRIDGE)
+            }
         }
     }
 }

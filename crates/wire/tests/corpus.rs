@@ -5,12 +5,19 @@ use std::path::Path;
 
 #[path = "../../../fuzz/checks/parse_frame.rs"]
 mod parse_frame;
+#[path = "../../../fuzz/checks/parse_link.rs"]
+mod parse_link;
 #[path = "../../../fuzz/checks/read_capture.rs"]
 mod read_capture;
 
 #[test]
 fn frames_of_the_corpus_hold() {
     replay("parse_frame", parse_frame::check);
+}
+
+#[test]
+fn link_headers_of_the_corpus_hold() {
+    replay("parse_link", parse_link::check);
 }
 
 #[test]
