@@ -3,7 +3,7 @@
 //! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
 //! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
 //! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
-//! Open-loop frames are plain UDP to the discard port. The FCS is not part of a capture.
+//! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers. The FCS is not part of a capture.
 
 use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
@@ -13,6 +13,7 @@ use wiremend_fabric::Graph;
 use wiremend_report::NewFile;
 use wiremend_sim::{Captured, Frame, Kind};
 use wiremend_units::{HostId, LinkId};
+use wiremend_wire::link::{Dialect, Signal};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
     ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, TrafficClass, Trailer, UdpRepr,
@@ -44,7 +45,10 @@ impl Capture {
         if captured.lane.link() != self.link {
             return Ok(());
         }
-        emit(&captured.frame, &mut self.bytes);
+        match &captured.signal {
+            None => emit(&captured.frame, &mut self.bytes),
+            Some(signal) => self.emit_protected(captured, signal),
+        }
         self.writer.write(&Packet {
             interface: u32::from(captured.lane != self.link.forward()),
             time_ns: captured.time.as_ns(),
@@ -52,6 +56,22 @@ impl Capture {
             bytes: &self.bytes,
             comment: captured.corrupted.then_some("corrupted on this link; shown as it was sent"),
         })
+    }
+
+    /// A frame with a link header, or one of the link's own: the latter from port n of the link, which has the Ethernet
+    /// address 06:00:00:00:00:01 + n.
+    fn emit_protected(&mut self, captured: &Captured, signal: &Signal) {
+        let (dialect, bytes) = (Dialect::default(), &mut self.bytes);
+        if !signal.is_data() {
+            bytes.resize(dialect.own_len(Trailer::None), 0);
+            let port = 1 + u8::from(captured.lane != self.link.forward());
+            dialect.emit_own(signal, MacAddr([6, 0, 0, 0, 0, port]), Trailer::None, bytes);
+            return;
+        }
+        emit(&captured.frame, bytes);
+        bytes.splice(0..0, std::iter::repeat_n(0, signal.added_len() as usize));
+        let start = dialect.encapsulate(signal, bytes, signal.added_len() as usize);
+        assert_eq!(start, Ok(0), "a whole frame takes a header");
     }
 
     /// The file is complete but for its name.
@@ -65,7 +85,9 @@ fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
     match frame.kind {
         Kind::Rc => emit_roce(frame, bytes),
         Kind::Raw => emit_datagram(frame, bytes),
-        Kind::Corrupted => unreachable!("a frame is captured as it was sent"),
+        Kind::Link | Kind::Corrupted => {
+            unreachable!("a frame is captured as it was sent, and emitted as what it is")
+        }
     }
 }
 

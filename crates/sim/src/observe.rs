@@ -2,6 +2,7 @@
 
 use wiremend_impair::Fate;
 use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat};
+use wiremend_proto::link::Signal;
 use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
@@ -14,10 +15,18 @@ pub struct Captured {
     pub time: Time,
     /// The direction of the link.
     pub lane: LaneId,
-    /// The frame.
+    /// The frame, without its link header.
     pub frame: Frame,
+    /// Its header, on a protected link.
+    pub signal: Option<Signal>,
     /// Whether the link corrupted it.
     pub corrupted: bool,
+}
+
+/// A frame as it leaves.
+pub(crate) struct Seen<'a> {
+    pub(crate) frame: &'a Frame,
+    pub(crate) signal: Option<&'a Signal>,
 }
 
 /// Watches lanes that are marked for it, and one connection. Costs nothing where neither is asked for.
@@ -62,10 +71,20 @@ impl Watch {
         self.tracer.take().map_or((Vec::new(), 0), |tracer| (tracer.records, tracer.left_out))
     }
 
-    pub(crate) fn on_transmit(&mut self, start: Time, lane: LaneId, arrive: Time, frame: &Frame, fate: Fate) {
+    pub(crate) fn on_transmit(
+        &mut self,
+        start: Time,
+        lane: LaneId,
+        arrive: Time,
+        seen: Seen<'_>,
+        fate: Fate,
+    ) {
+        let Seen { frame, signal } = seen;
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
             let corrupted = fate == Fate::Corrupt;
-            self.captured.push(Captured { time: start, lane, frame: *frame, corrupted });
+            let added = signal.map_or(0, Signal::added_len) as u16;
+            let frame = Frame { len: frame.len - added, ..*frame };
+            self.captured.push(Captured { time: start, lane, frame, signal: signal.copied(), corrupted });
         }
         if let Some(tracer) = &mut self.tracer
             && tracer.follows(frame)

@@ -64,6 +64,10 @@ impl Signals {
         SignalId(self.places.len() as u32 - 1)
     }
 
+    pub(crate) fn get(&self, id: SignalId) -> Option<&Signal> {
+        self.places.get(id.0 as usize)
+    }
+
     pub(crate) fn remove(&mut self, id: SignalId) -> Signal {
         self.free.push(id.0);
         self.places[id.0 as usize]
@@ -132,7 +136,7 @@ impl Wires {
         let Some(guard) = self.guards[back.index()].as_mut() else {
             unreachable!("both ends of a protected link are guarded")
         };
-        if matches!(signal, Signal::Data { .. }) {
+        if signal.is_data() {
             guard.end.on_signal(now, &signal, Some(id));
         } else {
             self.frames.remove(id);
@@ -211,24 +215,15 @@ impl Wires {
 
     fn dress(&mut self, id: FrameId, signal: Signal) {
         let frame = self.frames.get_mut(id);
-        frame.len += added_bytes(&signal);
+        frame.len += signal.added_len() as u16;
         frame.signal = self.signals.insert(signal);
     }
 
     fn undress(&mut self, id: FrameId) -> Signal {
         let frame = self.frames.get_mut(id);
         let signal = self.signals.remove(std::mem::replace(&mut frame.signal, SignalId::NONE));
-        frame.len -= added_bytes(&signal);
+        frame.len -= signal.added_len() as u16;
         signal
-    }
-}
-
-/// What a header adds to the frame that it precedes. The link's own frames have room for theirs.
-fn added_bytes(signal: &Signal) -> u16 {
-    match signal {
-        Signal::Data { ack: None, .. } => 6,
-        Signal::Data { ack: Some(_), .. } => 10,
-        _ => 0,
     }
 }
 

@@ -10,7 +10,7 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::notice::Notice;
-use crate::observe::Watch;
+use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
 use crate::protect::{Guard, LinkFrames, SignalId, Signals};
@@ -268,7 +268,8 @@ impl Wires {
             fate = impairments.fate(start, &frame.facts());
         }
         if flags.has(PortFlags::WATCHED) {
-            self.watch.on_transmit(start, lane, at, frame, fate);
+            let seen = Seen { frame, signal: self.signals.get(frame.signal) };
+            self.watch.on_transmit(start, lane, at, seen, fate);
         }
         if fate == Fate::Corrupt {
             self.frames.get_mut(id).kind = Kind::Corrupted;

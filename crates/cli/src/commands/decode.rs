@@ -5,12 +5,14 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 
 use serde::Serialize;
+use wiremend_wire::link::Dialect;
 use wiremend_wire::pcap::{CaptureError, Fault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
 use wiremend_wire::{
     AethRepr, EthernetRepr, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, Received, RoceFrame,
     Syndrome,
 };
 
+use super::link_header::describe;
 use crate::args::Decode;
 use crate::failure::{Answer, Failure};
 use crate::{input, terminal};
@@ -118,6 +120,9 @@ struct Line<'a> {
     destination: Option<String>,
     captured_bytes: usize,
     original_bytes: u32,
+    /// What the two ends of a protected link say by this frame.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<String>,
     #[serde(flatten)]
     what: What,
     comment: Option<&'a str>,
@@ -160,15 +165,14 @@ struct Aeth {
 
 impl<'a> Line<'a> {
     fn new(packet: &Packet<'a>, interface: &Interface, first_ns: u64) -> Self {
-        let is_ethernet = interface.link_type == LINK_TYPE_ETHERNET;
-        let ends = if is_ethernet { ends(packet.bytes) } else { None };
-        let (source, destination) = ends.unzip();
-        let what = if is_ethernet {
-            RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
+        let (link, what, ends) = if interface.link_type == LINK_TYPE_ETHERNET {
+            let (link, what, ends) = ethernet(packet);
+            (link, what, ends)
         } else {
             let link_type = interface.link_type;
-            What::Other { what: format!("link type {link_type}; only 1 (Ethernet) is decoded") }
+            (None, What::Other { what: format!("link type {link_type}; only 1 (Ethernet) is decoded") }, None)
         };
+        let (source, destination) = ends.unzip();
         Self {
             time_ns: i128::from(packet.time_ns) - i128::from(first_ns),
             clock_ns: packet.time_ns,
@@ -180,6 +184,7 @@ impl<'a> Line<'a> {
             destination,
             captured_bytes: packet.bytes.len(),
             original_bytes: packet.original_len,
+            link,
             what,
             comment: packet.comment,
         }
@@ -200,6 +205,9 @@ impl fmt::Display for Line<'_> {
         write!(f, "{:>12} ns  {}  ", self.time_ns, self.interface)?;
         if let (Some(source), Some(destination)) = (&self.source, &self.destination) {
             write!(f, "{source} → {destination}  ")?;
+        }
+        if let Some(link) = &self.link {
+            write!(f, "[{link}]  ")?;
         }
         match &self.what {
             What::Roce(roce) => write!(f, "{roce}")?,
@@ -278,6 +286,30 @@ const fn reason(code: NakCode) -> &'static str {
         NakCode::RemoteOperational => "remote operational error",
         NakCode::InvalidRdRequest => "invalid RD request",
     }
+}
+
+type Ends = Option<(String, String)>;
+
+/// Reads a frame, and what a link header carries.
+fn ethernet(packet: &Packet<'_>) -> (Option<String>, What, Ends) {
+    let dialect = Dialect::default();
+    if !dialect.recognises(packet.bytes) {
+        return (None, network(packet), ends(packet.bytes));
+    }
+    match dialect.parse(packet.bytes) {
+        Ok(received) if received.signal.is_data() => {
+            let carried = [&received.addresses[..], received.carried].concat();
+            let original_len = packet.original_len.saturating_sub(received.signal.added_len());
+            let inner = Packet { bytes: &carried, original_len, ..*packet };
+            (Some(describe(&received.signal)), network(&inner), ends(&carried))
+        }
+        Ok(received) => (None, What::Other { what: describe(&received.signal) }, ends(packet.bytes)),
+        Err(why) => (None, not_roce(packet, why), ends(packet.bytes)),
+    }
+}
+
+fn network(packet: &Packet<'_>) -> What {
+    RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
 }
 
 /// What a frame is, or what is wrong with it.

@@ -2,6 +2,7 @@
 
 mod completions;
 mod decode;
+mod link_header;
 mod list;
 mod man;
 mod model;
