@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Added, Dropped, FlowRow, Histogram, Outcome, Quantiles, RowDigest, Share, TimeoutCounts, VariantSummary,
+    Added, Dropped, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest, Share, TimeoutCounts,
+    VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -37,6 +38,8 @@ pub struct Counters {
     pub retransmitted_bytes: u64,
     /// What protection added, part of `extra_bytes`.
     pub added: Added,
+    /// What protected links did; its bytes are part of `extra_bytes`.
+    pub protection: Protection,
     /// NAKs that requesters received as they were sent.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -130,6 +133,7 @@ impl Collector {
             retransmitted_bytes: counters.retransmitted_bytes,
             extra_bytes: counters.extra_bytes,
             added: counters.added,
+            protection: counters.protection,
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -152,6 +156,7 @@ impl std::ops::AddAssign for Counters {
         self.retransmitted_packets += other.retransmitted_packets;
         self.retransmitted_bytes += other.retransmitted_bytes;
         self.added += other.added;
+        self.protection += other.protection;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;

@@ -26,11 +26,22 @@ pub enum Metric {
     CorruptedFrames,
     /// Frames that found no room before a lane since the last sample.
     DroppedFrames,
+    /// Bytes that the end of a protected link keeps of what it sent over a lane.
+    TxBufferBytes,
+    /// Bytes that came over a lane and wait at the end of a protected link for earlier ones.
+    RxBufferBytes,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 4] = [Self::TxBytes, Self::QueueBytes, Self::CorruptedFrames, Self::DroppedFrames];
+    pub const ALL: [Self; 6] = [
+        Self::TxBytes,
+        Self::QueueBytes,
+        Self::CorruptedFrames,
+        Self::DroppedFrames,
+        Self::TxBufferBytes,
+        Self::RxBufferBytes,
+    ];
 
     /// The name in files: units last.
     pub const fn key(self) -> &'static str {
@@ -39,6 +50,8 @@ impl Metric {
             Self::QueueBytes => "queue_bytes",
             Self::CorruptedFrames => "corrupted_frames",
             Self::DroppedFrames => "dropped_frames",
+            Self::TxBufferBytes => "tx_buffer_bytes",
+            Self::RxBufferBytes => "rx_buffer_bytes",
         }
     }
 }

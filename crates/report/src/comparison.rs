@@ -100,9 +100,31 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     table.number("resent packets", "data packets sent again", |variant| {
         human::count(variant.retransmitted_packets)
     });
+    if table.any(|variant| variant.protection.protected) {
+        protection(&mut table);
+    }
     table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
+}
+
+/// What protected links did.
+fn protection(table: &mut Columns<'_>) {
+    table.number("link: missed", "frames that the ends of protected links found missing", |variant| {
+        human::count(variant.protection.missed)
+    });
+    table.number("link: lost", "of these, frames that were given up", |variant| {
+        human::count(variant.protection.lost)
+    });
+    table.number("link: extra", "bytes of link headers, copies and frames of the links' own", |variant| {
+        human::bytes(variant.protection.bytes() as f64)
+    });
+    table.number("link: tx buffer", "most bytes that any sending end kept", |variant| {
+        human::bytes(variant.protection.tx_buffer_bytes_max as f64)
+    });
+    table.number("link: rx buffer", "most bytes that waited at any receiving end", |variant| {
+        human::bytes(variant.protection.rx_buffer_bytes_max as f64)
+    });
 }
 
 /// Why flows failed, a line for each variant in which some did.

@@ -103,6 +103,12 @@ impl Part {
             if owns(self.net.graph.lane_from(*lane)) {
                 row(Metric::QueueBytes, self.wires.backlog(now, *lane).get());
                 row(Metric::DroppedFrames, counters.dropped - last.dropped);
+                if let Some(guard) = self.wires.guard(*lane) {
+                    row(Metric::TxBufferBytes, guard.counters().tx_bytes);
+                }
+            }
+            if let Some(guard) = self.wires.guard(lane.reverse()) {
+                row(Metric::RxBufferBytes, guard.counters().rx_bytes);
             }
             *last = counters;
         }

@@ -4,6 +4,7 @@
 //! on it. What arrives with a header goes to the end of the port it came in by, and from there to the switch. A
 //! dormant end adds neither header nor frame.
 
+use wiremend_measure::{Frames, Protection};
 use wiremend_proto::link::{Counters, Disposal, Endpoint, Signal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, Time};
 
@@ -20,6 +21,24 @@ pub(crate) struct Guard {
     orders: Vec<Order>,
     /// Starts so far.
     epoch: u32,
+    header_bytes: u64,
+    resent: Frames,
+    own: Frames,
+    /// Frames that went no further than the two ends of the link, and were not corrupted.
+    taken: u64,
+}
+
+/// What one end of a protected link did: as sender of what leaves by its port, and as receiver of what comes in by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndCounters {
+    /// The lane that it sends over.
+    pub lane: LaneId,
+    /// What the protocol counts.
+    pub link: Counters,
+    /// What it cost and came to, in the terms of a summary.
+    pub sum: Protection,
+    /// Frames that it took away: copies that came twice, and frames of the link's own.
+    pub taken: u64,
 }
 
 /// A moment at which an end is told to start or stop.
@@ -27,15 +46,6 @@ pub(crate) struct Guard {
 pub(crate) struct Order {
     pub(crate) at: Time,
     pub(crate) active: bool,
-}
-
-/// Frames that protected links have added to those of hosts, and taken away: copies and frames of their own.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct LinkFrames {
-    /// Added.
-    pub made: u64,
-    /// Taken away, and not because they were corrupted.
-    pub taken: u64,
 }
 
 /// The headers of frames on protected links.
@@ -78,11 +88,41 @@ impl Guard {
     /// An end that obeys `orders`, which come in the order of time.
     pub(crate) fn new(end: Endpoint<FrameId>, ordered: u8, mut orders: Vec<Order>) -> Self {
         orders.reverse();
-        Self { end, ordered, orders, epoch: 0 }
+        Self {
+            end,
+            ordered,
+            orders,
+            epoch: 0,
+            header_bytes: 0,
+            resent: Frames::default(),
+            own: Frames::default(),
+            taken: 0,
+        }
     }
 
     pub(crate) fn counters(&self) -> &Counters {
         self.end.counters()
+    }
+
+    pub(crate) fn summary(&self, lane: LaneId) -> EndCounters {
+        let link = *self.end.counters();
+        let sum = Protection {
+            protected: link.protected,
+            header_bytes: self.header_bytes,
+            resent: self.resent,
+            own: self.own,
+            missed: link.missed,
+            recovered: link.recovered,
+            lost: link.lost,
+            duplicates: link.duplicates,
+            unkept: link.unkept,
+            refused: link.refused,
+            overflowed: link.overflowed,
+            pauses: link.pauses,
+            tx_buffer_bytes_max: link.tx_bytes_max,
+            rx_buffer_bytes_max: link.rx_bytes_max,
+        };
+        EndCounters { lane, link, sum, taken: self.taken }
     }
 
     /// When it wants to act, if nothing happens before.
@@ -140,7 +180,7 @@ impl Wires {
             guard.end.on_signal(now, &signal, Some(id));
         } else {
             self.frames.remove(id);
-            self.link_frames.taken += 1;
+            guard.taken += 1;
             guard.end.on_signal(now, &signal, None);
         }
         self.pump(now, back);
@@ -181,15 +221,18 @@ impl Wires {
                 (id, Some(signal))
             }
             Some(Transmit::Again(signal, kept)) => {
-                self.link_frames.made += 1;
-                (self.frames.insert(*self.frames.get(kept)), Some(signal))
+                let frame = *self.frames.get(kept);
+                guard.resent.add(u64::from(frame.len));
+                (self.frames.insert(frame), Some(signal))
             }
             Some(Transmit::Own(signal)) => {
-                self.link_frames.made += 1;
-                (self.frames.insert(Frame::own()), Some(signal))
+                let frame = Frame::own();
+                guard.own.add(u64::from(frame.len));
+                (self.frames.insert(frame), Some(signal))
             }
         };
         if let Some(signal) = signal {
+            guard.header_bytes += u64::from(signal.added_len());
             self.dress(id, signal);
         }
         self.transmit(now, lane, id);
@@ -203,7 +246,7 @@ impl Wires {
                 Disposal::Deliver(id) => self.delivered.push((lane.reverse(), id)),
                 Disposal::Discard(id) => {
                     self.frames.remove(id);
-                    self.link_frames.taken += 1;
+                    guard.taken += 1;
                 }
                 Disposal::Release(id) => {
                     self.frames.remove(id);

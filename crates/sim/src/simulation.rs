@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use wiremend_fabric::Graph;
 use wiremend_measure::{Added, Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
-use wiremend_proto::link;
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LaneId, LinkId, NodeId, SwitchId, Time};
+use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
 use crate::network::Network;
 use crate::part::Part;
-use crate::protect::{self, LinkFrames};
+use crate::protect::{self, EndCounters};
 use crate::run::{self, Ending, Limits, Observer};
 
 /// How to run a scenario, besides what it says itself.
@@ -63,10 +62,8 @@ pub struct Results {
     pub switches: Vec<Added>,
     /// By lane.
     pub lanes: Vec<LaneCounters>,
-    /// By protected lane: what the end that sends over it has counted, as sender and as receiver of the way back.
-    pub guards: Vec<(LaneId, link::Counters)>,
-    /// What protected links have added and taken away.
-    pub link_frames: LinkFrames,
+    /// Both ends of every protected link.
+    pub guards: Vec<EndCounters>,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
     /// Further steps of it that were too many to keep.
@@ -145,17 +142,14 @@ impl Simulation {
         }
         let guards: Vec<_> = graph
             .lanes()
-            .filter_map(|lane| Some((lane, *of_node(graph.lane_from(lane)).guard(lane)?.counters())))
+            .filter_map(|lane| Some(of_node(graph.lane_from(lane)).guard(lane)?.summary(lane)))
             .collect();
-        for (lane, guard) in &guards {
-            for (name, value) in protect::named(guard) {
-                collector.add_counter(name, u64::from(lane.0), value);
+        for end in &guards {
+            counters.protection += end.sum;
+            counters.extra_bytes += end.sum.bytes();
+            for (name, value) in protect::named(&end.link) {
+                collector.add_counter(name, u64::from(end.lane.0), value);
             }
-        }
-        let mut link_frames = LinkFrames::default();
-        for part in &self.parts {
-            link_frames.made += part.wires.link_frames.made;
-            link_frames.taken += part.wires.link_frames.taken;
         }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
@@ -168,7 +162,6 @@ impl Simulation {
             switches,
             lanes,
             guards,
-            link_frames,
             trace,
             trace_left_out,
             in_flight,

@@ -13,7 +13,7 @@ use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
-use crate::protect::{Guard, LinkFrames, SignalId, Signals};
+use crate::protect::{Guard, SignalId, Signals};
 use crate::queue::{Queue, Source};
 use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
@@ -36,8 +36,6 @@ pub(crate) struct Wires {
     pub(crate) signals: Signals,
     /// Frames that are kept only to be sent again.
     pub(crate) kept: u64,
-    /// Frames that protected links have added to those of hosts, and taken away.
-    pub(crate) link_frames: LinkFrames,
     /// What protected links have handed on, with the lane it came over; forwarded after each event.
     pub(crate) delivered: Vec<(LaneId, FrameId)>,
     /// What leaves for other parts, by part.
@@ -115,7 +113,6 @@ impl Wires {
             guards: (0..lanes).map(|_| None).collect(),
             signals: Signals::default(),
             kept: 0,
-            link_frames: LinkFrames::default(),
             delivered: Vec::new(),
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
