@@ -1,0 +1,151 @@
+//! One end of a protected link: the protocol that it speaks, when it starts and stops, and what it costs.
+
+use wiremend_measure::{Frames, Protection};
+use wiremend_proto::link::{Counters, Endpoint};
+use wiremend_units::{LaneId, Time};
+
+use super::Prototype;
+use crate::store::FrameId;
+
+/// One end of a protected link.
+pub(crate) struct Guard {
+    pub(crate) protocol: Protocol,
+    /// Frames of these classes keep their order, a bit each.
+    pub(crate) ordered: u8,
+    /// What the scenario says about its start and its end, the next one last.
+    orders: Vec<Order>,
+    /// Starts so far.
+    epoch: u32,
+    pub(crate) header_bytes: u64,
+    pub(crate) resent: Frames,
+    pub(crate) own: Frames,
+    /// Frames that went no further than the two ends of the link, and were not corrupted.
+    pub(crate) taken: u64,
+}
+
+/// What an end speaks.
+pub(crate) enum Protocol {
+    /// Link-local retransmission.
+    Link(Endpoint<FrameId>),
+    /// Its published prototype.
+    Prototype(Box<Prototype>),
+}
+
+/// A moment at which an end is told to start or stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Order {
+    pub(crate) at: Time,
+    pub(crate) active: bool,
+}
+
+/// What one end of a protected link did: as sender of what leaves by its port, and as receiver of what comes in by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EndCounters {
+    /// The lane that it sends over.
+    pub lane: LaneId,
+    /// What the protocol counts.
+    pub link: Counters,
+    /// What it cost and came to, in the terms of a summary.
+    pub sum: Protection,
+    /// Frames that it took away: copies that came twice, and frames of the link's own.
+    pub taken: u64,
+}
+
+impl Guard {
+    /// An end that obeys `orders`, which come in the order of time.
+    pub(crate) fn new(protocol: Protocol, ordered: u8, mut orders: Vec<Order>) -> Self {
+        orders.reverse();
+        Self {
+            protocol,
+            ordered,
+            orders,
+            epoch: 0,
+            header_bytes: 0,
+            resent: Frames::default(),
+            own: Frames::default(),
+            taken: 0,
+        }
+    }
+
+    pub(crate) fn counters(&self) -> Counters {
+        match &self.protocol {
+            Protocol::Link(end) => *end.counters(),
+            Protocol::Prototype(port) => port.counters(),
+        }
+    }
+
+    pub(crate) fn summary(&self, lane: LaneId) -> EndCounters {
+        let link = self.counters();
+        let sum = Protection {
+            protected: link.protected,
+            header_bytes: self.header_bytes,
+            resent: self.resent,
+            own: self.own,
+            missed: link.missed,
+            recovered: link.recovered,
+            lost: link.lost,
+            duplicates: link.duplicates,
+            unkept: link.unkept,
+            refused: link.refused,
+            overflowed: link.overflowed,
+            pauses: link.pauses,
+            tx_buffer_bytes_max: link.tx_bytes_max,
+            rx_buffer_bytes_max: link.rx_bytes_max,
+        };
+        EndCounters { lane, link, sum, taken: self.taken }
+    }
+
+    /// When it wants to act, if nothing happens before.
+    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
+        let order = self.orders.last().map(|order| order.at);
+        let own = match &self.protocol {
+            Protocol::Link(end) => end.next_timeout(),
+            Protocol::Prototype(port) => port.next_due(now),
+        };
+        [order, own].into_iter().flatten().min()
+    }
+
+    pub(crate) fn on_time(&mut self, now: Time) {
+        while let Some(order) = self.orders.pop_if(|order| order.at <= now) {
+            self.obey(now, order);
+        }
+        match &mut self.protocol {
+            Protocol::Link(end) if end.next_timeout().is_some_and(|due| due <= now) => end.on_timeout(now),
+            Protocol::Link(_) => {}
+            Protocol::Prototype(port) => port.on_time(now),
+        }
+    }
+
+    fn obey(&mut self, now: Time, order: Order) {
+        match &mut self.protocol {
+            Protocol::Link(end) if order.active => {
+                self.epoch += 1;
+                end.activate(now, self.epoch);
+            }
+            Protocol::Link(end) => end.deactivate(now),
+            Protocol::Prototype(port) => port.set_active(order.active),
+        }
+    }
+}
+
+/// Counts by name, for the digest and for reports.
+pub(crate) fn named(counters: &Counters) -> [(&'static str, u64); 16] {
+    [
+        ("link.protected", counters.protected),
+        ("link.resent", counters.resent),
+        ("link.dummies", counters.dummies),
+        ("link.unkept", counters.unkept),
+        ("link.refused", counters.refused),
+        ("link.tx_bytes_max", counters.tx_bytes_max),
+        ("link.missed", counters.missed),
+        ("link.recovered", counters.recovered),
+        ("link.lost", counters.lost),
+        ("link.duplicates", counters.duplicates),
+        ("link.overflowed", counters.overflowed),
+        ("link.notifications", counters.notifications),
+        ("link.renotifications", counters.renotifications),
+        ("link.acks", counters.acks),
+        ("link.pauses", counters.pauses),
+        ("link.rx_bytes_max", counters.rx_bytes_max),
+    ]
+}

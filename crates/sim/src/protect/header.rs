@@ -1,0 +1,62 @@
+//! Headers of frames on protected links.
+
+use wiremend_proto::link::{self, paper};
+use wiremend_wire::Quanta;
+
+/// What the two ends of a protected link say to each other by a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Header {
+    /// Of link-local retransmission.
+    Link(link::Signal),
+    /// Of its published prototype.
+    Prototype(paper::Signal),
+    /// A pause frame of that prototype.
+    Pause(Quanta),
+}
+
+impl Header {
+    /// Bytes that it adds to the frame that it precedes. The link's own frames have room for theirs.
+    pub fn added_len(&self) -> u32 {
+        match self {
+            Self::Link(signal) => signal.added_len(),
+            Self::Prototype(signal) => signal.added_len(),
+            Self::Pause(_) => 0,
+        }
+    }
+}
+
+/// The headers of all frames that are on protected links, or have just arrived over one.
+#[derive(Default)]
+pub(crate) struct Headers {
+    places: Vec<Header>,
+    free: Vec<u32>,
+}
+
+/// The place of a frame's link header.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct HeaderId(u32);
+
+impl HeaderId {
+    /// The frame has none.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
+impl Headers {
+    pub(crate) fn insert(&mut self, header: Header) -> HeaderId {
+        if let Some(place) = self.free.pop() {
+            self.places[place as usize] = header;
+            return HeaderId(place);
+        }
+        self.places.push(header);
+        HeaderId(self.places.len() as u32 - 1)
+    }
+
+    pub(crate) fn get(&self, id: HeaderId) -> Option<&Header> {
+        self.places.get(id.0 as usize)
+    }
+
+    pub(crate) fn remove(&mut self, id: HeaderId) -> Header {
+        self.free.push(id.0);
+        self.places[id.0 as usize]
+    }
+}

@@ -1,0 +1,203 @@
+//! A port of the published prototype: its registers, its queues, and its two buffers that turn in a [`Loopback`](super::loopback::Loopback).
+
+use std::collections::VecDeque;
+
+use wiremend_proto::link::Counters;
+use wiremend_proto::link::paper::{Config, Judgement, Receiver, Sender, Signal, TICK, Tick, Verdict};
+use wiremend_units::{SwitchId, Time};
+
+use super::header::Header;
+use super::loopback::{Side, Turning, cells};
+use crate::store::FrameId;
+
+/// One end of a link that the prototype protects.
+pub(crate) struct Prototype {
+    sender: Sender,
+    receiver: Receiver,
+    /// Whether it protects what it sends.
+    active: bool,
+    /// The switch it is part of.
+    pub(crate) switch: SwitchId,
+    /// The highest of its three queues: what is sent again, notifications, pauses.
+    urgent: VecDeque<(Header, Option<FrameId>)>,
+    /// Ticks that have passed.
+    ticks: u64,
+    tx: Depth,
+    rx: Depth,
+    rx_cells: u32,
+    unkept: u64,
+    overflowed: u64,
+}
+
+/// Bytes in one buffer's queue, now and at most.
+#[derive(Clone, Copy, Default, Debug)]
+struct Depth {
+    bytes: u64,
+    bytes_max: u64,
+}
+
+/// What leaves next.
+pub(crate) enum Next {
+    /// The head of the normal queue, behind a header or not.
+    Head(Option<Header>),
+    /// The head of the normal queue; a copy of it turns.
+    Fresh(Signal),
+    /// A frame that was made for it.
+    Copy(Header, FrameId),
+    /// A frame of the link's own.
+    Own(Header),
+}
+
+impl Prototype {
+    pub(crate) fn new(config: Config, switch: SwitchId) -> Self {
+        Self {
+            sender: Sender::new(config),
+            receiver: Receiver::new(config),
+            active: false,
+            switch,
+            urgent: VecDeque::new(),
+            ticks: 0,
+            tx: Depth::default(),
+            rx: Depth::default(),
+            rx_cells: 0,
+            unkept: 0,
+            overflowed: 0,
+        }
+    }
+
+    /// Nothing tells the other end: both are told at once.
+    pub(crate) fn set_active(&mut self, active: bool) {
+        self.active = active;
+    }
+
+    pub(crate) fn next(&mut self, now: Time, has_head: bool) -> Option<Next> {
+        if let Some((header, frame)) = self.urgent.pop_front() {
+            return Some(frame.map_or(Next::Own(header), |frame| Next::Copy(header, frame)));
+        }
+        if has_head && !self.sender.is_paused(now) {
+            let ack = self.receiver.on_egress();
+            return Some(if self.active {
+                Next::Fresh(self.sender.on_egress(ack))
+            } else {
+                Next::Head(ack.map(|ack| Header::Prototype(Signal::Piggyback(ack))))
+            });
+        }
+        let dummy = self.sender.on_egress_dummy();
+        let courier = || self.receiver.on_egress().map(Signal::Ack);
+        dummy.or_else(courier).map(|signal| Next::Own(Header::Prototype(signal)))
+    }
+
+    /// A frame with a header has arrived. What becomes of the one it carries, if it carries one.
+    pub(crate) fn on_header(&mut self, now: Time, header: &Header) -> Option<Verdict> {
+        self.on_time(now);
+        match header {
+            Header::Pause(quanta) => {
+                self.sender.on_pause(now, *quanta);
+                None
+            }
+            Header::Prototype(signal) => {
+                self.sender.on_signal(signal);
+                let arrival = self.receiver.on_arrival(signal);
+                self.urgent.extend(arrival.notification.map(|signal| (Header::Prototype(signal), None)));
+                let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
+                arrival.verdict.or(carries)
+            }
+            Header::Link(_) => unreachable!("both ends of a link speak the same"),
+        }
+    }
+
+    /// A frame wants to join the queue of the loopback port: whether there is room.
+    pub(crate) fn admit(&mut self, turning: &Turning, bytes_max: u64) -> bool {
+        let depth = if turning.side == Side::Tx { &mut self.tx } else { &mut self.rx };
+        if depth.bytes + u64::from(turning.len) > bytes_max {
+            *(if turning.side == Side::Tx { &mut self.unkept } else { &mut self.overflowed }) += 1;
+            return false;
+        }
+        depth.bytes += u64::from(turning.len);
+        depth.bytes_max = depth.bytes_max.max(depth.bytes);
+        if turning.side == Side::Rx {
+            self.rx_cells += cells(turning.len);
+        }
+        true
+    }
+
+    /// A frame of its buffers leaves the queue of the loopback port.
+    pub(crate) fn on_dequeue(&mut self, now: Time, turning: &Turning) {
+        self.on_time(now);
+        if turning.side == Side::Tx {
+            self.tx.bytes -= u64::from(turning.len);
+        } else {
+            // What leaves is among what it sees.
+            self.receiver.on_dequeue(self.rx_cells);
+            self.rx.bytes -= u64::from(turning.len);
+            self.rx_cells -= cells(turning.len);
+        }
+    }
+
+    pub(crate) fn judge_copy(&mut self, turning: &Turning) -> Judgement {
+        self.sender.judge_copy(turning.number)
+    }
+
+    /// A frame that was sent before leaves again.
+    pub(crate) fn resend(&mut self, turning: &Turning, blocking: bool, frame: FrameId) {
+        let signal = Signal::Data { number: turning.number, again: true, blocking, ack: None };
+        self.urgent.push_back((Header::Prototype(signal), Some(frame)));
+    }
+
+    /// Only frames that keep their order turn at the receiver.
+    pub(crate) fn judge(&mut self, now: Time, turning: &Turning) -> Verdict {
+        self.on_time(now);
+        self.receiver.judge(turning.number, true)
+    }
+
+    /// When it wants to act, if nothing happens before.
+    pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
+        let tick = self.receiver.ticks_to_event().map(|ticks| {
+            Time::from_ps((self.ticks + ticks).saturating_mul(TICK.as_ps()))
+        });
+        let resumed = self.sender.paused_until().filter(|until| *until > now);
+        [tick, resumed].into_iter().flatten().min()
+    }
+
+    /// Takes note of the ticks that have passed.
+    pub(crate) fn on_time(&mut self, now: Time) {
+        let ticks = now.as_ps() / TICK.as_ps();
+        while self.ticks < ticks {
+            let passed = ticks - self.ticks;
+            let step = self.receiver.ticks_to_event().map_or(passed, |event| event.min(passed));
+            let Tick { pause, .. } = self.receiver.on_ticks(step);
+            self.urgent.extend(pause.map(|quanta| (Header::Pause(quanta), None)));
+            self.ticks += step;
+        }
+    }
+
+    /// In the terms of the hardened protocol, as far as they fit.
+    pub(crate) fn counters(&self) -> Counters {
+        let (sent, received) = (self.sender.counters(), self.receiver.counters());
+        Counters {
+            protected: sent.protected,
+            resent: sent.resent,
+            dummies: sent.dummies,
+            unkept: self.unkept,
+            refused: sent.unrequested,
+            tx_bytes: self.tx.bytes,
+            tx_bytes_max: self.tx.bytes_max,
+            missed: received.missed,
+            lost: received.timeouts,
+            recovered: received.missed.saturating_sub(received.timeouts),
+            duplicates: received.dropped,
+            overflowed: self.overflowed,
+            notifications: received.notifications,
+            acks: received.acks,
+            pauses: received.pauses,
+            rx_bytes: self.rx.bytes,
+            rx_bytes_max: self.rx.bytes_max,
+            ..Counters::default()
+        }
+    }
+
+    /// Frames that it has handed on.
+    pub(crate) fn forwarded(&self) -> u64 {
+        self.receiver.counters().forwarded
+    }
+}
