@@ -19,6 +19,8 @@
 //! The core never looks into a frame and never copies one: it holds handles `F`. A host that sends a frame keeps a
 //! copy and gives its handle to [`Endpoint::on_sent`]; it gets it back as [`Disposal::Release`].
 
+pub mod paper;
+
 mod config;
 mod counters;
 mod endpoint;

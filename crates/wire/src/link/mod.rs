@@ -11,7 +11,8 @@
 //!
 //! A [`Signal`] is what a header says. [`Dialect`] is how it is written: by which `EtherType`. What arrives is taken apart with
 //! [`Dialect::parse`], which borrows, or with [`Dialect::decapsulate`], which closes the gap in place; what leaves is made
-//! with [`Dialect::encapsulate`] in front of a frame, or with [`Dialect::emit_own`].
+//! with [`Dialect::encapsulate`] in front of a frame, or with [`Dialect::emit_own`]. What the published prototype writes instead is in
+//! [`prototype`].
 //!
 //! ```
 //! use wiremend_wire::link::{Dialect, Signal};
@@ -26,6 +27,8 @@
 //! assert_eq!((received, &buffer[start..]), (signal, &frame[..]));
 //! # Ok::<(), wiremend_wire::Malformed>(())
 //! ```
+
+pub mod prototype;
 
 mod dialect;
 mod header;
