@@ -11,9 +11,9 @@ use std::path::Path;
 
 use wiremend_fabric::Graph;
 use wiremend_report::NewFile;
-use wiremend_sim::{Captured, Frame, Kind};
+use wiremend_sim::{Captured, Frame, Header, Kind};
 use wiremend_units::{HostId, LinkId};
-use wiremend_wire::link::{Dialect, Signal};
+use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
     ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, TrafficClass, Trailer, UdpRepr,
@@ -45,9 +45,11 @@ impl Capture {
         if captured.lane.link() != self.link {
             return Ok(());
         }
-        match &captured.signal {
+        match &captured.header {
             None => emit(&captured.frame, &mut self.bytes),
-            Some(signal) => self.emit_protected(captured, signal),
+            Some(Header::Link(signal)) => self.emit_protected(captured, signal),
+            Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
+            Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
         }
         self.writer.write(&Packet {
             interface: u32::from(captured.lane != self.link.forward()),
@@ -61,17 +63,48 @@ impl Capture {
     /// A frame with a link header, or one of the link's own: the latter from port n of the link, which has the Ethernet
     /// address 06:00:00:00:00:01 + n.
     fn emit_protected(&mut self, captured: &Captured, signal: &Signal) {
+        let source = self.port_of(captured);
         let (dialect, bytes) = (Dialect::default(), &mut self.bytes);
         if !signal.is_data() {
             bytes.resize(dialect.own_len(Trailer::None), 0);
-            let port = 1 + u8::from(captured.lane != self.link.forward());
-            dialect.emit_own(signal, MacAddr([6, 0, 0, 0, 0, port]), Trailer::None, bytes);
+            dialect.emit_own(signal, source, Trailer::None, bytes);
             return;
         }
         emit(&captured.frame, bytes);
         bytes.splice(0..0, std::iter::repeat_n(0, signal.added_len() as usize));
         let start = dialect.encapsulate(signal, bytes, signal.added_len() as usize);
         assert_eq!(start, Ok(0), "a whole frame takes a header");
+    }
+
+    /// The same in the format of the published prototype.
+    fn emit_prototype(&mut self, captured: &Captured, signal: &prototype::Signal) {
+        if captured.frame.kind == Kind::Link {
+            let mac = EthernetRepr {
+                destination: MacAddr::NEAREST_BRIDGE,
+                source: self.port_of(captured),
+                vlans: Vlans::Untagged,
+            };
+            self.bytes.clear();
+            self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+            let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
+            mac.emit(prototype::ETHERTYPE, front);
+            signal.emit(&mut rest[..signal.buffer_len()]);
+            return;
+        }
+        emit(&captured.frame, &mut self.bytes);
+        self.bytes = signal.encapsulate(&self.bytes).expect("a whole frame takes a header");
+    }
+
+    fn emit_pause(&mut self, captured: &Captured, quanta: Quanta) {
+        let mut classes = [None; 8];
+        classes[1] = Some(quanta);
+        let frame = PauseFrame { source: self.port_of(captured), pause: Pause::Classes(classes) };
+        self.bytes = frame.to_bytes(Trailer::None);
+    }
+
+    /// The Ethernet address of the port that sends a frame.
+    fn port_of(&self, captured: &Captured) -> MacAddr {
+        MacAddr([6, 0, 0, 0, 0, 1 + u8::from(captured.lane != self.link.forward())])
     }
 
     /// The file is complete but for its name.

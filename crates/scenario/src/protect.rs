@@ -30,6 +30,9 @@ pub struct Protect {
     pub direction: Direction,
     /// By what.
     pub by: Scheme,
+    /// Whose protocol.
+    #[serde(default)]
+    pub profile: Profile,
     /// Traffic classes that need not keep their order, whatever `by` says: their frames never wait for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unordered: Vec<Within<u8, 0, 7>>,
@@ -103,6 +106,20 @@ fn buffer() -> Bytes {
 
 fn backpressure() -> bool {
     true
+}
+
+/// Whose protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// Ours: what the prototype cannot do, and ends that keep frames in memory.
+    #[default]
+    Hardened,
+    /// The published prototype, register by register, on its switch: buffers turn through a loopback port of 100 Gb/s that the
+    /// protected ports of a switch share, and a frame is examined once a turn. It was built for links of 10, 25 and 100 Gb/s, knows one
+    /// order for all classes, and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out,
+    /// and `control_copies` is 1.
+    Paper,
 }
 
 /// What mends a link.

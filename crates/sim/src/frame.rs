@@ -5,7 +5,7 @@ use wiremend_proto::rc;
 use wiremend_units::HostId;
 use wiremend_wire::{Encapsulation, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
-use crate::protect::SignalId;
+use crate::protect::HeaderId;
 
 /// A frame. It fits a cache line.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +39,7 @@ pub struct Frame {
     /// Why it was sent.
     pub purpose: rc::Purpose,
     /// Its header on a protected link.
-    pub signal: SignalId,
+    pub header: HeaderId,
 }
 
 impl Frame {
@@ -66,7 +66,7 @@ impl Frame {
             copy: 0,
             replica: 0,
             purpose: rc::Purpose::New,
-            signal: SignalId::NONE,
+            header: HeaderId::NONE,
         }
     }
 

@@ -47,6 +47,6 @@ pub use build::{BuildError, Files};
 pub use frame::{Frame, Kind};
 pub use host::HostCounters;
 pub use observe::Captured;
-pub use protect::EndCounters;
+pub use protect::{EndCounters, Header, HeaderId};
 pub use run::{Ending, Observer, Progress};
 pub use simulation::{LaneCounters, Options, Results, Simulation};

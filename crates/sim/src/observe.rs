@@ -2,11 +2,11 @@
 
 use wiremend_impair::Fate;
 use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat};
-use wiremend_proto::link::Signal;
 use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
 use crate::frame::{Frame, Kind};
+use crate::protect::Header;
 
 /// A frame on a captured link.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Captured {
     /// The frame, without its link header.
     pub frame: Frame,
     /// Its header, on a protected link.
-    pub signal: Option<Signal>,
+    pub header: Option<Header>,
     /// Whether the link corrupted it.
     pub corrupted: bool,
 }
@@ -26,7 +26,7 @@ pub struct Captured {
 /// A frame as it leaves.
 pub(crate) struct Seen<'a> {
     pub(crate) frame: &'a Frame,
-    pub(crate) signal: Option<&'a Signal>,
+    pub(crate) header: Option<&'a Header>,
 }
 
 /// Watches lanes that are marked for it, and one connection. Costs nothing where neither is asked for.
@@ -79,12 +79,12 @@ impl Watch {
         seen: Seen<'_>,
         fate: Fate,
     ) {
-        let Seen { frame, signal } = seen;
+        let Seen { frame, header } = seen;
         if self.capture.get(lane.index()).is_some_and(|wanted| *wanted) {
             let corrupted = fate == Fate::Corrupt;
-            let added = signal.map_or(0, Signal::added_len) as u16;
+            let added = header.map_or(0, Header::added_len) as u16;
             let frame = Frame { len: frame.len - added, ..*frame };
-            self.captured.push(Captured { time: start, lane, frame, signal: signal.copied(), corrupted });
+            self.captured.push(Captured { time: start, lane, frame, header: header.copied(), corrupted });
         }
         if let Some(tracer) = &mut self.tracer
             && tracer.follows(frame)

@@ -10,7 +10,7 @@ use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
 use crate::pause::Hold;
-use crate::protect::SignalId;
+use crate::protect::HeaderId;
 use crate::repeat::Repeaters;
 use crate::script::Script;
 use crate::simulation::LaneCounters;
@@ -67,6 +67,7 @@ impl Part {
                 Happening::App(host) => self.with_host(now, host, Host::on_app),
                 Happening::Timer(host) => self.with_host(now, host, Host::on_timer),
                 Happening::Inbox(host) => self.with_host(now, host, Host::on_inbox),
+                Happening::Loopback(switch) => self.on_loopback(now, switch),
                 Happening::Script => self.on_script(now),
             }
         }
@@ -127,8 +128,8 @@ impl Part {
             self.wires.discard(lane, frame);
             return;
         }
-        if arrived.signal != SignalId::NONE {
-            self.wires.on_signal(now, lane, frame);
+        if arrived.header != HeaderId::NONE {
+            self.wires.on_header(now, lane, frame);
             self.forward_delivered(now);
             return;
         }
@@ -138,6 +139,12 @@ impl Part {
             let frame = self.wires.consume(frame);
             self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
         }
+    }
+
+    #[cold]
+    fn on_loopback(&mut self, now: Time, switch: SwitchId) {
+        self.wires.on_loopback(now, switch);
+        self.forward_delivered(now);
     }
 
     /// What protected links have handed on goes its way.

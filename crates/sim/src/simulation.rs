@@ -64,6 +64,8 @@ pub struct Results {
     pub lanes: Vec<LaneCounters>,
     /// Both ends of every protected link.
     pub guards: Vec<EndCounters>,
+    /// By switch: times that buffered frames went through its pipeline again.
+    pub recirculated: Vec<u64>,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
     /// Further steps of it that were too many to keep.
@@ -144,6 +146,8 @@ impl Simulation {
             .lanes()
             .filter_map(|lane| Some(of_node(graph.lane_from(lane)).guard(lane)?.summary(lane)))
             .collect();
+        let recirculated: Vec<_> =
+            graph.switches().map(|switch| of_node(graph.switch_node(switch)).passes(switch)).collect();
         for end in &guards {
             counters.protection += end.sum;
             counters.extra_bytes += end.sum.bytes();
@@ -162,6 +166,7 @@ impl Simulation {
             switches,
             lanes,
             guards,
+            recirculated,
             trace,
             trace_left_out,
             in_flight,

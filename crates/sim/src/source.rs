@@ -1,6 +1,7 @@
-//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then the script.
+//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then loopback ports by
+//! switch, then the script.
 
-use wiremend_units::{HostId, LaneId};
+use wiremend_units::{HostId, LaneId, SwitchId};
 
 use crate::queue::Source;
 
@@ -8,6 +9,7 @@ use crate::queue::Source;
 pub(crate) struct Sources {
     lanes: u32,
     hosts: u32,
+    switches: u32,
 }
 
 /// What happens when an event is due.
@@ -23,13 +25,15 @@ pub(crate) enum Happening {
     Timer(HostId),
     /// A notice is there.
     Inbox(HostId),
+    /// A buffered frame comes round in a switch.
+    Loopback(SwitchId),
     /// What a scenario says about a moment comes to pass.
     Script,
 }
 
 impl Sources {
-    pub(crate) fn new(lanes: usize, hosts: usize) -> Self {
-        Self { lanes: lanes as u32, hosts: hosts as u32 }
+    pub(crate) fn new(lanes: usize, hosts: usize, switches: usize) -> Self {
+        Self { lanes: lanes as u32, hosts: hosts as u32, switches: switches as u32 }
     }
 
     pub(crate) fn lanes(self) -> usize {
@@ -37,7 +41,7 @@ impl Sources {
     }
 
     pub(crate) fn count(self) -> usize {
-        2 * self.lanes as usize + 3 * self.hosts as usize + 1
+        2 * self.lanes as usize + 3 * self.hosts as usize + self.switches as usize + 1
     }
 
     #[inline]
@@ -60,8 +64,12 @@ impl Sources {
         Source(2 * self.lanes + 2 * self.hosts + host.0)
     }
 
+    pub(crate) fn loopback(self, switch: SwitchId) -> Source {
+        Source(2 * self.lanes + 3 * self.hosts + switch.0)
+    }
+
     pub(crate) fn script(self) -> Source {
-        Source(2 * self.lanes + 3 * self.hosts)
+        Source(2 * self.lanes + 3 * self.hosts + self.switches)
     }
 
     #[inline]
@@ -79,6 +87,9 @@ impl Sources {
             0 => Happening::App(host),
             1 => Happening::Timer(host),
             2 => Happening::Inbox(host),
+            _ if rest - 3 * self.hosts < self.switches => {
+                Happening::Loopback(SwitchId(rest - 3 * self.hosts))
+            }
             _ => Happening::Script,
         }
     }

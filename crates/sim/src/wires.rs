@@ -13,7 +13,7 @@ use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
-use crate::protect::{Guard, SignalId, Signals};
+use crate::protect::{Guard, HeaderId, Headers, Loopback};
 use crate::queue::{Queue, Source};
 use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
@@ -32,8 +32,10 @@ pub(crate) struct Wires {
     pub(crate) egresses: Vec<Option<Box<Egress>>>,
     /// Ends of protected links, by the lane that they send over.
     pub(crate) guards: Vec<Option<Box<Guard>>>,
+    /// Loopback ports, by switch; none without the prototype.
+    pub(crate) loopbacks: Vec<Option<Box<Loopback>>>,
     /// Headers of frames that are on protected links, or have just arrived over one.
-    pub(crate) signals: Signals,
+    pub(crate) headers: Headers,
     /// Frames that are kept only to be sent again.
     pub(crate) kept: u64,
     /// What protected links have handed on, with the lane it came over; forwarded after each event.
@@ -58,7 +60,7 @@ pub(crate) struct Outbox {
     pub(crate) frames: Vec<InFlight>,
     pub(crate) notices: Vec<Notice>,
     /// Link headers of those frames that have one.
-    signals: Signals,
+    headers: Headers,
 }
 
 /// The sending end of a lane. Half a cache line.
@@ -111,7 +113,8 @@ impl Wires {
             impairments: (0..lanes).map(|_| None).collect(),
             egresses: (0..lanes).map(|_| None).collect(),
             guards: (0..lanes).map(|_| None).collect(),
-            signals: Signals::default(),
+            loopbacks: Vec::new(),
+            headers: Headers::default(),
             kept: 0,
             delivered: Vec::new(),
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
@@ -247,8 +250,8 @@ impl Wires {
     /// Takes over the frames that another part has sent.
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
         for InFlight { lane, at, mut frame } in outbox.frames.drain(..) {
-            if frame.signal != SignalId::NONE {
-                frame.signal = self.signals.insert(outbox.signals.remove(frame.signal));
+            if frame.header != HeaderId::NONE {
+                frame.header = self.headers.insert(outbox.headers.remove(frame.header));
             }
             let frame = self.frames.insert(frame);
             self.carry(lane, at, frame);
@@ -265,7 +268,7 @@ impl Wires {
             fate = impairments.fate(start, &frame.facts());
         }
         if flags.has(PortFlags::WATCHED) {
-            let seen = Seen { frame, signal: self.signals.get(frame.signal) };
+            let seen = Seen { frame, header: self.headers.get(frame.header) };
             self.watch.on_transmit(start, lane, at, seen, fate);
         }
         if fate == Fate::Corrupt {
@@ -275,8 +278,8 @@ impl Wires {
             let part = self.ports[lane.index()].to_part;
             let mut frame = self.frames.remove(id);
             let outbox = &mut self.outbox[usize::from(part)];
-            if frame.signal != SignalId::NONE {
-                frame.signal = outbox.signals.insert(self.signals.remove(frame.signal));
+            if frame.header != HeaderId::NONE {
+                frame.header = outbox.headers.insert(self.headers.remove(frame.header));
             }
             outbox.frames.push(InFlight { lane, at, frame });
         } else {
@@ -353,8 +356,8 @@ impl Wires {
     pub(crate) fn discard(&mut self, lane: LaneId, id: FrameId) {
         self.rings[lane.index()].corrupted += 1;
         let frame = self.frames.remove(id);
-        if frame.signal != SignalId::NONE {
-            self.signals.remove(frame.signal);
+        if frame.header != HeaderId::NONE {
+            self.headers.remove(frame.header);
         }
     }
 
@@ -400,7 +403,7 @@ mod tests {
 
     /// One scheduled port of 8 Gbit/s: a nanosecond a byte.
     fn wires() -> Wires {
-        let sources = Sources::new(2, 2);
+        let sources = Sources::new(2, 2, 1);
         let mut wires = Wires::new(Queue::new(1, sources.count(), Span::from_us(1)), sources, 1);
         let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
         wires.add_port(&lane, None);

@@ -89,7 +89,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let owner_of_node = assign(&net, options.threads);
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
-    let guards = protect::place(scenario, &net)?;
+    let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
     let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
@@ -100,6 +100,10 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
+    }
+    for (switch, turn) in loopbacks {
+        let node = net.graph.switch_node(switch);
+        parts[usize::from(owner_of_node[node.index()])].wires.add_loopback(switch, turn);
     }
     for (lane, guard) in guards {
         parts[owner(lane)].wires.protect(lane, guard);
@@ -265,7 +269,8 @@ fn new_part(
     ports: &PortKinds,
 ) -> Part {
     let graph = &net.graph;
-    let sources = Sources::new(graph.lane_count() as usize, graph.host_count() as usize);
+    let sources =
+        Sources::new(graph.lane_count() as usize, graph.host_count() as usize, graph.switch_count() as usize);
     let queue = Queue::new(stream_seed(net.seed, purpose::TIES, 0), sources.count(), horizon(net));
     let mut wires = Wires::new(queue, sources, count);
     for lane in graph.lanes() {

@@ -2,41 +2,60 @@
 
 use std::collections::BTreeMap;
 
-use wiremend_proto::link::{Config, CopyCount, Endpoint, LossRate};
-use wiremend_scenario::{App, Protect, Scenario, Scheme};
-use wiremend_units::{Bytes, LaneId, Rate};
+use wiremend_proto::link::{Config, CopyCount, Endpoint, LossRate, paper};
+use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme};
+use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId};
 
 use super::BuildError;
 use super::topology::{lanes, links};
 use crate::network::Network;
-use crate::protect::{Guard, Order};
+use crate::protect::{Guard, Order, Protocol, Prototype, Turn};
 
-/// Both ends of every protected link, by the lane that they send over.
-pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<BTreeMap<LaneId, Guard>, BuildError> {
-    let mut guards = BTreeMap::new();
+/// What the protection of a scenario puts into the network.
+#[derive(Default)]
+pub(super) struct Placed {
+    /// Both ends of every protected link, by the lane that they send over.
+    pub(super) guards: BTreeMap<LaneId, Guard>,
+    /// Switches whose buffers turn.
+    pub(super) loopbacks: BTreeMap<SwitchId, Turn>,
+}
+
+pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildError> {
+    let mut placed = Placed::default();
     let frame_bytes_max = longest_frame(scenario, net);
     for protect in &scenario.protects {
         let fail = |what: String| BuildError::at(protect.links.place, what);
         let active = lanes(&net.graph, &protect.links, protect.direction)?;
         for link in links(&net.graph, &protect.links.value).map_err(fail)? {
-            let name = || net.graph.link_name(link);
-            if [link.forward(), link.backward()].iter().any(|lane| net.switch_at(*lane).is_none()) {
-                let what =
-                    format!("the link `{}` ends at a host; links between switches can be protected", name());
-                return Err(fail(what));
-            }
             for lane in [link.forward(), link.backward()] {
-                let config = config(protect, net.lanes[lane.index()].rate, frame_bytes_max);
-                config.check().map_err(|error| BuildError::at(protect.place, error.to_string()))?;
+                let switch = sending_switch(net, link, lane).map_err(fail)?;
+                let rate = net.lanes[lane.index()].rate;
+                let protocol = match protect.profile {
+                    Profile::Hardened => hardened(protect, rate, frame_bytes_max),
+                    Profile::Paper => {
+                        placed.loopbacks.insert(switch, turn(protect));
+                        prototype(protect, rate, switch)
+                    }
+                }
+                .map_err(|what| BuildError::at(protect.place, what))?;
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
-                let guard = Guard::new(Endpoint::new(config), ordered(protect), orders);
-                if guards.insert(lane, guard).is_some() {
-                    return Err(fail(format!("the link `{}` is protected twice; once is enough", name())));
+                let guard = Guard::new(protocol, ordered(protect), orders);
+                if placed.guards.insert(lane, guard).is_some() {
+                    let name = net.graph.link_name(link);
+                    return Err(fail(format!("the link `{name}` is protected twice; once is enough")));
                 }
             }
         }
     }
-    Ok(guards)
+    Ok(placed)
+}
+
+/// The switch that sends over a lane, if there is a switch at both ends.
+fn sending_switch(net: &Network, link: LinkId, lane: LaneId) -> Result<SwitchId, String> {
+    net.switch_at(lane.reverse()).filter(|_| net.switch_at(lane).is_some()).ok_or_else(|| {
+        let name = net.graph.link_name(link);
+        format!("the link `{name}` ends at a host; links between switches can be protected")
+    })
 }
 
 fn orders(protect: &Protect) -> Vec<Order> {
@@ -53,9 +72,12 @@ fn ordered(protect: &Protect) -> u8 {
     protect.unordered.iter().fold(all, |classes, class| classes & !(1 << class.get()))
 }
 
-fn config(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Config {
-    let loss = |share: f64| LossRate::parts_per_trillion((share * 1e12).round() as u64);
-    Config {
+fn loss(share: f64) -> LossRate {
+    LossRate::parts_per_trillion((share * 1e12).round() as u64)
+}
+
+fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Result<Protocol, String> {
+    let config = Config {
         rate,
         frame_bytes_max,
         target: loss(protect.target.get()),
@@ -73,8 +95,49 @@ fn config(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Config {
         resume_at: protect.resume_at,
         backpressure: protect.backpressure,
         resend_share_percent: RESEND_SHARE_PERCENT,
+    };
+    config.check().map_err(|error| error.to_string())?;
+    Ok(Protocol::Link(Endpoint::new(config)))
+}
+
+fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol, String> {
+    let published = paper::Config::at(rate)
+        .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
+    let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
+    let copies = protect.copies.map_or_else(
+        || loss(protect.loss.get()).copies(loss(protect.target.get())).max(1),
+        |copies| copies.get(),
+    );
+    let mut config = paper::Config { dummies_max: protect.dummies.get(), copies, ..published };
+    config.ordered = protect.by == Scheme::Linkguardian;
+    config.pause_cells = protect.pause_at.map_or(config.pause_cells, cells);
+    config.resume_cells = protect.resume_at.map_or(config.resume_cells, cells);
+    if let Some(give_up) = protect.give_up {
+        let ticks = give_up.as_ps().div_ceil(paper::TICK.as_ps());
+        config.timeout_ticks =
+            u16::try_from(ticks).map_err(|_| "`give_up` is longer than 6.5 ms".to_owned())?;
+    }
+    config.check().map_err(|error| error.to_string())?;
+    if !protect.backpressure {
+        config.pause_cells = u32::MAX;
+    }
+    Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch))))
+}
+
+/// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half of the time from a resume
+/// to the first frame, 1.6 µs at 100G, less a tick and a frame. A copy is first judged 5.4 µs after its frame has left: that is the longest
+/// retransmission, 5.5 µs at 100G, less its way and its two copies, and gives 5.9 µs at 25G, where 6 µs were measured.
+fn turn(protect: &Protect) -> Turn {
+    Turn {
+        rate: Rate::gbps(100),
+        latency: TOFINO_PASS,
+        mirror: TOFINO_MIRROR,
+        bytes_max: protect.tx_buffer.get().max(protect.rx_buffer.get()),
     }
 }
+
+const TOFINO_PASS: Span = Span::from_ns(690);
+const TOFINO_MIRROR: Span = Span::from_ns(4_560);
 
 /// The longest frame that any host sends, without a link header.
 fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {

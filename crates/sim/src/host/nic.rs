@@ -15,7 +15,7 @@ use crate::app::Raw;
 use crate::frame::{self, Frame, Kind};
 use crate::network::Transport;
 use crate::pause::{Hold, Pauses};
-use crate::protect::SignalId;
+use crate::protect::HeaderId;
 
 pub(super) struct Nic {
     uplink: LaneId,
@@ -265,7 +265,7 @@ impl Host {
             copy: transmit.copy,
             replica: 0,
             purpose: transmit.purpose,
-            signal: SignalId::NONE,
+            header: HeaderId::NONE,
         };
         if connection.requester.ready(&transport.config, cx.now) {
             self.nic.ready.push_back(Sender::requester(slot));
@@ -306,7 +306,7 @@ impl Host {
             copy: 0,
             replica: 0,
             purpose: Purpose::New,
-            signal: SignalId::NONE,
+            header: HeaderId::NONE,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
             self.kick(cx);
@@ -340,7 +340,7 @@ pub(super) fn answer(
         copy,
         replica: 0,
         purpose: if copy > 0 { Purpose::Again } else { Purpose::New },
-        signal: SignalId::NONE,
+        header: HeaderId::NONE,
     }
 }
 

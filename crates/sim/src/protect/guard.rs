@@ -19,6 +19,8 @@ pub(crate) struct Guard {
     pub(crate) header_bytes: u64,
     pub(crate) resent: Frames,
     pub(crate) own: Frames,
+    /// Frames with a header that went on their way.
+    pub(crate) handed_on: u64,
     /// Frames that went no further than the two ends of the link, and were not corrupted.
     pub(crate) taken: u64,
 }
@@ -47,6 +49,8 @@ pub struct EndCounters {
     pub link: Counters,
     /// What it cost and came to, in the terms of a summary.
     pub sum: Protection,
+    /// Frames with a header that came in and went on their way.
+    pub handed_on: u64,
     /// Frames that it took away: copies that came twice, and frames of the link's own.
     pub taken: u64,
 }
@@ -63,6 +67,7 @@ impl Guard {
             header_bytes: 0,
             resent: Frames::default(),
             own: Frames::default(),
+            handed_on: 0,
             taken: 0,
         }
     }
@@ -92,7 +97,7 @@ impl Guard {
             tx_buffer_bytes_max: link.tx_bytes_max,
             rx_buffer_bytes_max: link.rx_bytes_max,
         };
-        EndCounters { lane, link, sum, taken: self.taken }
+        EndCounters { lane, link, sum, handed_on: self.handed_on, taken: self.taken }
     }
 
     /// When it wants to act, if nothing happens before.

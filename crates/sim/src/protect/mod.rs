@@ -9,10 +9,10 @@ mod header;
 mod loopback;
 mod prototype;
 
-pub(crate) use guard::{Guard, Order, Protocol, named};
 pub use guard::EndCounters;
-pub use header::{Header, HeaderId};
+pub(crate) use guard::{Guard, Order, Protocol, named};
 pub(crate) use header::Headers;
+pub use header::{Header, HeaderId};
 pub(crate) use loopback::{Loopback, Turn};
 pub(crate) use prototype::Prototype;
 
@@ -73,7 +73,9 @@ impl Wires {
             guard.taken += 1;
         }
         match (&mut guard.protocol, header) {
-            (Protocol::Link(end), Header::Link(signal)) => end.on_signal(now, &signal, (!is_own).then_some(id)),
+            (Protocol::Link(end), Header::Link(signal)) => {
+                end.on_signal(now, &signal, (!is_own).then_some(id))
+            }
             (Protocol::Prototype(port), header) => {
                 let verdict = port.on_header(now, &header);
                 self.obey(now, back, id, &header, verdict);
@@ -174,20 +176,22 @@ impl Wires {
 
     /// A copy of a frame that leaves goes to the loopback port.
     fn mirror(&mut self, now: Time, lane: LaneId, switch: SwitchId, id: FrameId, signal: &PrototypeSignal) {
-        let PrototypeSignal::Data { number, .. } = *signal else { unreachable!("a fresh frame has a number") };
+        let PrototypeSignal::Data { number, .. } = *signal else {
+            unreachable!("a fresh frame has a number")
+        };
         let frame = *self.frames.get(id);
         let copy = self.frames.insert(frame);
         self.kept += 1;
         let turning = Turning { lane, side: Side::Tx, number, frame: copy, len: frame.len };
         self.loopback(switch).mirror(now, turning);
-        self.arm_loopback(switch);
+        self.arm_loopback(now, switch);
     }
 
     /// Does with a frame what the prototype's receiver has decided.
     fn obey(&mut self, now: Time, lane: LaneId, id: FrameId, header: &Header, verdict: Option<Verdict>) {
         match verdict {
             None => {}
-            Some(Verdict::Forward) => self.delivered.push((lane.reverse(), id)),
+            Some(Verdict::Forward) => self.hand_on(lane, id),
             Some(Verdict::Drop) => self.take_away(lane, id),
             Some(Verdict::Hold) => {
                 let Header::Prototype(PrototypeSignal::Data { number, .. }) = *header else {
@@ -197,6 +201,11 @@ impl Wires {
                 self.enqueue_turning(now, Turning { lane, side: Side::Rx, number, frame: id, len });
             }
         }
+    }
+
+    fn hand_on(&mut self, lane: LaneId, id: FrameId) {
+        self.guards[lane.index()].as_mut().expect("a protected port").handed_on += 1;
+        self.delivered.push((lane.reverse(), id));
     }
 
     fn take_away(&mut self, lane: LaneId, id: FrameId) {
@@ -211,7 +220,7 @@ impl Wires {
         let bytes_max = self.loopback(switch).turn.bytes_max;
         if self.prototype(turning.lane).admit(&turning, bytes_max) {
             self.loopback(switch).enqueue(turning);
-            self.on_loopback(now, switch);
+            self.arm_loopback(now, switch);
         } else if turning.side == Side::Tx {
             self.release(turning.frame);
         } else {
@@ -232,19 +241,21 @@ impl Wires {
                 Step::Mirrored(turning) => self.enqueue_turning(now, turning),
                 Step::Dequeued(turning) => {
                     self.prototype(turning.lane).on_dequeue(now, &turning);
-                    self.pump(now, turning.lane);
+                    if turning.side == Side::Rx {
+                        self.pump(now, turning.lane);
+                    }
                 }
                 Step::Judged(turning) => self.judge(now, turning),
             }
         }
-        self.arm_loopback(switch);
+        self.arm_loopback(now, switch);
     }
 
     fn judge(&mut self, now: Time, turning: Turning) {
         let port = self.prototype(turning.lane);
         if turning.side == Side::Rx {
             match port.judge(now, &turning) {
-                Verdict::Forward => self.delivered.push((turning.lane.reverse(), turning.frame)),
+                Verdict::Forward => self.hand_on(turning.lane, turning.frame),
                 Verdict::Hold => self.enqueue_turning(now, turning),
                 Verdict::Drop => self.take_away(turning.lane, turning.frame),
             }
@@ -254,7 +265,8 @@ impl Wires {
             Judgement::Again => self.enqueue_turning(now, turning),
             Judgement::Drop => self.release(turning.frame),
             Judgement::Resend { copies } => {
-                let blocking = self.guards[turning.lane.index()].as_ref().is_some_and(|guard| guard.ordered != 0);
+                let blocking =
+                    self.guards[turning.lane.index()].as_ref().is_some_and(|guard| guard.ordered != 0);
                 for _ in 1..copies {
                     let copy = self.frames.insert(*self.frames.get(turning.frame));
                     self.kept += 1;
@@ -277,9 +289,9 @@ impl Wires {
         self.loopbacks[switch.index()].as_mut().expect("a switch of the prototype has a loopback port")
     }
 
-    fn arm_loopback(&mut self, switch: SwitchId) {
+    fn arm_loopback(&mut self, now: Time, switch: SwitchId) {
         if let Some(due) = self.loopback(switch).next_due() {
-            self.queue.arm_by(self.sources.loopback(switch), due);
+            self.queue.arm_by(self.sources.loopback(switch), due.max(now));
         }
     }
 
@@ -289,7 +301,10 @@ impl Wires {
         let Protocol::Link(end) = &mut guard.protocol else { return };
         while let Some(disposal) = end.poll() {
             match disposal {
-                Disposal::Deliver(id) => self.delivered.push((lane.reverse(), id)),
+                Disposal::Deliver(id) => {
+                    guard.handed_on += 1;
+                    self.delivered.push((lane.reverse(), id));
+                }
                 Disposal::Discard(id) => {
                     self.frames.remove(id);
                     guard.taken += 1;

@@ -152,9 +152,10 @@ impl Prototype {
 
     /// When it wants to act, if nothing happens before.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
-        let tick = self.receiver.ticks_to_event().map(|ticks| {
-            Time::from_ps((self.ticks + ticks).saturating_mul(TICK.as_ps()))
-        });
+        let tick = self
+            .receiver
+            .ticks_to_event()
+            .map(|ticks| Time::from_ps((self.ticks + ticks).saturating_mul(TICK.as_ps())));
         let resumed = self.sender.paused_until().filter(|until| *until > now);
         [tick, resumed].into_iter().flatten().min()
     }
@@ -194,10 +195,5 @@ impl Prototype {
             rx_bytes_max: self.rx.bytes_max,
             ..Counters::default()
         }
-    }
-
-    /// Frames that it has handed on.
-    pub(crate) fn forwarded(&self) -> u64 {
-        self.receiver.counters().forwarded
     }
 }
