@@ -16,8 +16,8 @@ use wiremend_units::{HostId, LinkId};
 use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MacAddr, RoceFrame, TrafficClass, Trailer, UdpRepr,
-    Vlans,
+    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame, Quanta,
+    RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
 const PROTOCOL_UDP: u8 = 17;
@@ -99,7 +99,9 @@ impl Capture {
         let mut classes = [None; 8];
         classes[1] = Some(quanta);
         let frame = PauseFrame { source: self.port_of(captured), pause: Pause::Classes(classes) };
-        self.bytes = frame.to_bytes(Trailer::None);
+        self.bytes.clear();
+        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+        frame.emit(Trailer::None, &mut self.bytes);
     }
 
     /// The Ethernet address of the port that sends a frame.

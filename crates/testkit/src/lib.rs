@@ -19,9 +19,11 @@
 mod dice;
 mod host;
 mod lane;
+mod link_pair;
 mod pair;
 
 pub use dice::Dice;
 pub use host::Received;
 pub use lane::{Direction, Luck, Sighting};
+pub use link_pair::{Frame, FrameNo, LinkPair, Order, Passing};
 pub use pair::{Cause, Ending, Expired, Pair, Side};

@@ -13,6 +13,10 @@ pub struct Counters {
     pub unkept: u64,
     /// Sender: requests that were not met: the copy was gone, or the share of the link for retransmissions was used up.
     pub refused: u64,
+    /// Sender: times that it had to begin anew: the other end had restarted, or did not answer.
+    pub reopened: u64,
+    /// Sender: steps down from ordered to non-blocking and from there to no protection, because too much is lost.
+    pub fallbacks: u64,
     /// Sender: bytes that are kept now, and the most there were.
     pub tx_bytes: u64,
     /// See `tx_bytes`.
@@ -23,7 +27,7 @@ pub struct Counters {
     pub recovered: u64,
     /// Receiver: of those, given up: lost to whoever uses the link.
     pub lost: u64,
-    /// Receiver: frames that had been here before.
+    /// Receiver: frames that had been here before, or came after they were given up.
     pub duplicates: u64,
     /// Receiver: frames for which the reordering buffer had no room.
     pub overflowed: u64,
@@ -39,4 +43,6 @@ pub struct Counters {
     pub rx_bytes: u64,
     /// See `rx_bytes`.
     pub rx_bytes_max: u64,
+    /// Signals of another epoch or of numbers that cannot be: they changed nothing.
+    pub ignored: u64,
 }

@@ -24,9 +24,18 @@ pub mod paper;
 mod config;
 mod counters;
 mod endpoint;
+mod handshake;
+mod holes;
 mod loss;
+mod notice;
+mod outbox;
+mod receiver;
+mod ring;
+mod sender;
 mod seq;
 mod signal;
+mod stance;
+mod timing;
 
 pub use config::{Config, ConfigError, CopyCount};
 pub use counters::Counters;
@@ -34,6 +43,7 @@ pub use endpoint::Endpoint;
 pub use loss::LossRate;
 pub use seq::Seq;
 pub use signal::{Ack, Hello, HelloKind, Hole, Missing, Signal};
+pub use stance::Stance;
 
 use wiremend_units::Bytes;
 

@@ -105,7 +105,12 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol
         .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
-        || loss(protect.loss.get()).copies(loss(protect.target.get())).max(1),
+        || {
+            loss(protect.loss.get())
+                .copies_for(loss(protect.target.get()), COPIES_MAX)
+                .unwrap_or(COPIES_MAX)
+                .max(1)
+        },
         |copies| copies.get(),
     );
     let mut config = paper::Config { dummies_max: protect.dummies.get(), copies, ..published };
@@ -151,5 +156,7 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
 
 /// What a packet's headers and checks take at most.
 const PACKET_HEADERS_BYTES: u64 = 82;
+/// More copies of a frame are not worth their while.
+const COPIES_MAX: u8 = 4;
 /// What is sent again may take this share of what is sent.
 const RESEND_SHARE_PERCENT: u8 = 25;

@@ -1,0 +1,289 @@
+//! How protection of a direction begins and ends, from the sender's side.
+//!
+//! ```text
+//!              activate            Accept, round trip          Accept
+//!   Dormant ─────────────► Measuring ─────────────► Opening ─────────► Active
+//!      ▲ ▲                   │ no answer               │                │  │ Unknown, or silence:
+//!      │ └───────────────────┴─────────────────────────┘                │  └─► Measuring, next epoch
+//!      │         Closed, or silence            all acknowledged         │ deactivate
+//!      └──────────────────────────── Closing ◄────────────── Draining ◄─┘
+//! ```
+//!
+//! Each hello is repeated until it is answered, ever more slowly and not for ever. After that it is tried again only
+//! when there is traffic, so an idle link stays silent.
+
+use wiremend_units::{Span, Time};
+
+use super::{Hello, HelloKind};
+
+/// Where the sender of a direction stands.
+#[derive(Clone, Debug)]
+pub(super) struct Handshake {
+    state: State,
+    /// Of the last start, and the one that was asked for: starts of this end's own are counted up from it.
+    epoch: u32,
+    epoch_asked: u32,
+    /// Somebody wants protection.
+    wanted: bool,
+    /// What is to be started when the present one has ended.
+    reopen: Option<u32>,
+    rtt_known: Option<Span>,
+    rtt_ns: u32,
+    tries: u8,
+    due: bool,
+    /// When the hello is repeated, or the wait for ACKs ends.
+    at: Option<Time>,
+    /// From then on traffic starts another attempt.
+    retry_at: Time,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Dormant,
+    Measuring,
+    Opening,
+    Active,
+    Draining,
+    Closing { holding: bool },
+}
+
+/// What may leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Gate {
+    /// Frames as they are.
+    Plain,
+    /// Frames with a number.
+    Numbered,
+    /// Nothing: it would overtake what is held at the other end.
+    Shut,
+}
+
+/// What a timeout came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Lapse {
+    /// Nothing for others to do.
+    None,
+    /// ACKs were waited for long enough: release what is kept.
+    Drained,
+}
+
+/// The first wait for an answer, as long as no round trip is known; and what is added to four round trips.
+const WAIT_UNKNOWN: Span = Span::from_us(100);
+const WAIT_EXTRA: Span = Span::from_us(10);
+const OPEN_TRIES: u8 = 10;
+const CLOSE_TRIES: u8 = 5;
+/// Traffic starts another attempt after this long.
+const RETRY: Span = Span::from_ms(100);
+/// An answer later than this is none.
+const RTT_NS_MAX: u32 = 1_000_000_000;
+
+impl Handshake {
+    pub(super) fn new(rtt_known: Option<Span>) -> Self {
+        Self {
+            state: State::Dormant,
+            epoch: 0,
+            epoch_asked: 0,
+            wanted: false,
+            reopen: None,
+            rtt_known,
+            rtt_ns: 0,
+            tries: 0,
+            due: false,
+            at: None,
+            retry_at: Time::ZERO,
+        }
+    }
+
+    pub(super) fn gate(&self) -> Gate {
+        match self.state {
+            State::Active => Gate::Numbered,
+            State::Draining | State::Closing { holding: true } => Gate::Shut,
+            _ => Gate::Plain,
+        }
+    }
+
+    /// Whether numbers of the present epoch mean something.
+    pub(super) fn is_protecting(&self) -> bool {
+        matches!(self.state, State::Active | State::Draining)
+    }
+
+    pub(super) fn is_draining(&self) -> bool {
+        self.state == State::Draining
+    }
+
+    /// Protection is wanted.
+    pub(super) fn activate(&mut self, epoch: u32) {
+        self.wanted = true;
+        match self.state {
+            State::Dormant => self.open_asked(epoch),
+            State::Draining | State::Closing { .. } => self.reopen = Some(epoch),
+            State::Measuring | State::Opening | State::Active => {}
+        }
+    }
+
+    /// Protection is no longer wanted.
+    pub(super) fn deactivate(&mut self, now: Time, drain_max: Span) {
+        self.wanted = false;
+        self.reopen = None;
+        self.end(now, drain_max);
+    }
+
+    /// Ends what there is; it may be tried again later if it is still wanted.
+    pub(super) fn end(&mut self, now: Time, drain_max: Span) {
+        match self.state {
+            State::Active => {
+                self.state = State::Draining;
+                self.at = Some(now + drain_max);
+            }
+            State::Measuring | State::Opening => self.close(false),
+            _ => {}
+        }
+    }
+
+    /// Everything that was sent is settled.
+    pub(super) fn on_drained(&mut self) {
+        if self.state == State::Draining {
+            self.close(false);
+        }
+    }
+
+    /// The other end knows nothing of this epoch, or is silent.
+    pub(super) fn on_peer_gone(&mut self, now: Time) {
+        match self.state {
+            State::Draining => self.sleep(now),
+            State::Active => self.open(self.epoch.wrapping_add(1)),
+            _ => {}
+        }
+    }
+
+    /// There is traffic. True: another attempt begins.
+    pub(super) fn on_traffic(&mut self, now: Time) -> bool {
+        let begins = self.state == State::Dormant && self.wanted && self.retry_at <= now;
+        if begins {
+            self.open(self.epoch.wrapping_add(1));
+        }
+        begins
+    }
+
+    /// An answer to an opening. Gives the round trip when numbers may begin.
+    pub(super) fn on_accept(&mut self, now: Time, hello: &Hello) -> Option<Span> {
+        if hello.epoch != self.epoch {
+            return None;
+        }
+        match self.state {
+            State::Measuring if hello.rtt_ns == 0 => {
+                let rtt_ns = stamp(now).wrapping_sub(hello.stamp_ns).max(1);
+                if rtt_ns <= RTT_NS_MAX {
+                    self.rtt_ns = rtt_ns;
+                    self.say(State::Opening);
+                }
+                None
+            }
+            State::Opening if hello.rtt_ns == self.rtt_ns => {
+                self.state = State::Active;
+                (self.due, self.at) = (false, None);
+                Some(Span::from_ns(u64::from(self.rtt_ns)))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn on_closed(&mut self, now: Time, hello: &Hello) {
+        if hello.epoch == self.epoch && matches!(self.state, State::Closing { .. }) {
+            self.sleep(now);
+        }
+    }
+
+    pub(super) fn is_due(&self) -> bool {
+        self.due
+    }
+
+    /// The hello that is due leaves now.
+    pub(super) fn hello(&mut self, now: Time) -> Hello {
+        let (kind, rtt_ns) = match self.state {
+            State::Measuring => (HelloKind::Open, 0),
+            State::Opening => (HelloKind::Open, self.rtt_ns),
+            _ => (HelloKind::Close, 0),
+        };
+        self.due = false;
+        self.at = Some(now + self.wait() * (1 << self.tries.min(OPEN_TRIES)));
+        self.tries += 1;
+        Hello { kind, epoch: self.epoch, stamp_ns: stamp(now), rtt_ns }
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time) -> Lapse {
+        if self.at.is_none_or(|at| now < at) {
+            return Lapse::None;
+        }
+        self.at = None;
+        let tries_max = match self.state {
+            State::Draining => {
+                self.close(true);
+                return Lapse::Drained;
+            }
+            State::Closing { .. } => CLOSE_TRIES,
+            _ => OPEN_TRIES,
+        };
+        if self.tries < tries_max {
+            self.due = true;
+        } else {
+            self.sleep(now);
+        }
+        Lapse::None
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        self.at
+    }
+
+    /// Somebody asks for a start.
+    fn open_asked(&mut self, asked: u32) {
+        // An epoch that this end has come to by itself would join what the receiver still has of it.
+        let was_used = asked.wrapping_sub(self.epoch_asked) <= self.epoch.wrapping_sub(self.epoch_asked);
+        if was_used {
+            return self.open(self.epoch.wrapping_add(1));
+        }
+        self.epoch_asked = asked;
+        self.open(asked);
+    }
+
+    fn open(&mut self, epoch: u32) {
+        self.epoch = epoch;
+        if let Some(rtt) = self.rtt_known {
+            self.rtt_ns = (rtt.as_ps().div_ceil(1000)).clamp(1, u64::from(RTT_NS_MAX)) as u32;
+            self.say(State::Opening);
+        } else {
+            self.rtt_ns = 0;
+            self.say(State::Measuring);
+        }
+    }
+
+    fn close(&mut self, holding: bool) {
+        self.say(State::Closing { holding });
+    }
+
+    fn say(&mut self, state: State) {
+        self.state = state;
+        (self.tries, self.due, self.at) = (0, true, None);
+    }
+
+    fn sleep(&mut self, now: Time) {
+        self.state = State::Dormant;
+        (self.due, self.at) = (false, None);
+        self.retry_at = now + RETRY;
+        if let Some(epoch) = self.reopen.take() {
+            self.open_asked(epoch);
+        }
+    }
+
+    fn wait(&self) -> Span {
+        match self.rtt_ns {
+            0 => WAIT_UNKNOWN,
+            rtt_ns => Span::from_ns(u64::from(rtt_ns)) * 4 + WAIT_EXTRA,
+        }
+    }
+}
+
+fn stamp(now: Time) -> u32 {
+    now.as_ns() as u32
+}

@@ -1,0 +1,28 @@
+//! What both halves of an end leave for the host: handles and counts.
+
+use std::collections::VecDeque;
+
+use super::{Counters, Disposal};
+
+/// What becomes of handles, and what was counted.
+#[derive(Clone, Debug)]
+pub(super) struct Outbox<F> {
+    pub(super) counters: Counters,
+    disposals: VecDeque<Disposal<F>>,
+}
+
+impl<F> Outbox<F> {
+    pub(super) fn new() -> Self {
+        Self { counters: Counters::default(), disposals: VecDeque::new() }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, disposal: Disposal<F>) {
+        self.disposals.push_back(disposal);
+    }
+
+    #[inline]
+    pub(super) fn pop(&mut self) -> Option<Disposal<F>> {
+        self.disposals.pop_front()
+    }
+}

@@ -1,0 +1,336 @@
+//! The receiving half: finds what is missing, asks for it, and hands on each frame once and in order.
+//!
+//! Three places say where it stands. Everything before `next` is settled: handed on, or given up. Everything
+//! before `seen` was sent. Between them lie [`Holes`], and frames that are held because they must not overtake what
+//! is missing; what is neither was handed on at once. When `next` is not `seen`, it is the first hole.
+
+use wiremend_units::{Span, Time};
+
+use super::holes::Holes;
+use super::notice::{self, Notice};
+use super::outbox::Outbox;
+use super::ring::Ring;
+use super::sender::epoch_bits;
+use super::timing::Timing;
+use super::{Ack, Config, Disposal, Missing, Seq, Signal};
+
+/// What has arrived, and what has not.
+#[derive(Clone, Debug)]
+pub(super) struct Receiver<F, const BITS: u32> {
+    timing: Timing,
+    room_bytes: u64,
+    backpressure: bool,
+    control_copies: u8,
+    /// Of the start it knows of; dormant without one.
+    epoch: Option<u32>,
+    next: u64,
+    seen: u64,
+    holes: Holes,
+    held: Ring<Option<Held<F>>>,
+    held_count: u32,
+    held_bytes: u64,
+    notice: Notice,
+    /// When holes that the sender was told of are looked at again.
+    renotify_at: Option<Time>,
+    /// What the sender was last told `next` is.
+    told: u64,
+    /// What has arrived since.
+    news_bytes: u64,
+    acks_owed: u8,
+    pause: Pause,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Held<F> {
+    frame: F,
+    len: u32,
+}
+
+#[derive(Clone, Copy, Default, Debug)]
+struct Pause {
+    asked: bool,
+    /// Times that this is still to be said at once.
+    copies: u8,
+    /// When a pause that lasts is said again.
+    again_at: Option<Time>,
+}
+
+/// ACKs owed to dummies at once: more would say nothing more.
+const ACKS_OWED_MAX: u8 = 4;
+
+impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
+    pub(super) fn new(config: &Config) -> Self {
+        Self {
+            timing: Timing::of(config, Span::ZERO),
+            room_bytes: config.rx_bytes_max.get(),
+            backpressure: config.backpressure,
+            control_copies: config.control_copies,
+            epoch: None,
+            next: 0,
+            seen: 0,
+            holes: Holes::default(),
+            held: Ring::default(),
+            held_count: 0,
+            held_bytes: 0,
+            notice: Notice::default(),
+            renotify_at: None,
+            told: 0,
+            news_bytes: 0,
+            acks_owed: 0,
+            pause: Pause::default(),
+        }
+    }
+
+    pub(super) fn epoch(&self) -> Option<u32> {
+        self.epoch
+    }
+
+    /// Whether headers of this epoch are understood.
+    pub(super) fn knows(&self, epoch: u8) -> bool {
+        self.epoch.is_some_and(|known| epoch_bits(known) == epoch)
+    }
+
+    /// Numbers begin anew.
+    pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
+        debug_assert!(self.epoch.is_none(), "what is held is handed on first");
+        self.timing = timing;
+        self.epoch = Some(epoch);
+        (self.next, self.seen, self.told, self.news_bytes) = (0, 0, 0, 0);
+    }
+
+    /// Hands on what is held, in order; what is missing is lost.
+    pub(super) fn stop(&mut self, now: Time, out: &mut Outbox<F>) {
+        out.counters.lost += self.holes.place_count();
+        self.holes.clear();
+        self.advance(now, out);
+        self.epoch = None;
+        self.notice = Notice::default();
+        self.renotify_at = None;
+        self.acks_owed = 0;
+        self.pause = Pause::default();
+    }
+
+    /// The numbered frame has arrived.
+    #[inline]
+    pub(super) fn on_data(
+        &mut self,
+        now: Time,
+        seq: u32,
+        ordered: bool,
+        frame: F,
+        len: u64,
+        out: &mut Outbox<F>,
+    ) {
+        let Some(place) = Seq::<BITS>::new(seq).place_near(self.next).filter(|place| *place >= self.next)
+        else {
+            out.counters.duplicates += 1;
+            out.push(Disposal::Discard(frame));
+            return;
+        };
+        self.news_bytes += len;
+        if place == self.next && place == self.seen {
+            // As almost always: nothing is missing.
+            self.next += 1;
+            self.seen += 1;
+            out.push(Disposal::Deliver(frame));
+            return;
+        }
+        self.on_data_around_holes(now, place, ordered, Held { frame, len: len as u32 }, out);
+    }
+
+    fn on_data_around_holes(
+        &mut self,
+        now: Time,
+        place: u64,
+        ordered: bool,
+        held: Held<F>,
+        out: &mut Outbox<F>,
+    ) {
+        let is_new = place >= self.seen;
+        if is_new {
+            self.miss(now, place, out);
+            // It is missing itself until it has found its place.
+            self.holes.open(place, place + 1, now);
+            self.seen = place + 1;
+        } else if !self.holes.contains(place) {
+            out.counters.duplicates += 1;
+            out.push(Disposal::Discard(held.frame));
+            return;
+        }
+        let waits = ordered && place != self.next;
+        if waits && self.held_bytes + u64::from(held.len) > self.room_bytes {
+            // It stays missing, and is asked for again when the holes are looked at again: there may be room by then.
+            out.counters.overflowed += 1;
+            out.counters.missed += u64::from(is_new);
+            self.renotify_at.get_or_insert(now + self.timing.renotify);
+            out.push(Disposal::Discard(held.frame));
+            return;
+        }
+        self.holes.fill(place);
+        out.counters.recovered += u64::from(!is_new);
+        if waits {
+            self.hold(now, place, held, out);
+        } else {
+            out.push(Disposal::Deliver(held.frame));
+            self.advance(now, out);
+        }
+    }
+
+    /// All before `next` has been sent: what has not arrived is missing. The sender wants to know what has.
+    pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
+        let Some(place) = Seq::<BITS>::new(next).place_near(self.seen) else {
+            out.counters.ignored += 1;
+            return;
+        };
+        if place > self.seen {
+            self.miss(now, place, out);
+            self.seen = place;
+        }
+        self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
+    }
+
+    /// A notification, or a change of pause: what goes before everything else.
+    pub(super) fn poll_urgent(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
+        let ack = self.ack()?;
+        if let Some((missing, is_new)) = self.notice.poll::<BITS>(now, &mut self.holes, self.seen, ack) {
+            self.on_told(1);
+            out.counters.notifications += 1;
+            out.counters.renotifications += u64::from(!is_new);
+            return Some(Signal::Missing(missing));
+        }
+        if self.pause.copies == 0 {
+            return None;
+        }
+        self.on_told(1);
+        out.counters.acks += 1;
+        Some(Signal::Ack(ack))
+    }
+
+    /// An ACK for the back of a frame that leaves anyway, if there is something to say.
+    #[inline]
+    pub(super) fn poll_back(&mut self) -> Option<Ack> {
+        if self.told == self.next && self.acks_owed == 0 {
+            return None;
+        }
+        let ack = self.ack();
+        self.on_told(1);
+        ack
+    }
+
+    /// Whether an ACK cannot wait for the back of a frame that carries one.
+    #[inline]
+    pub(super) fn is_ack_due(&self) -> bool {
+        self.acks_owed > 0 || self.news_bytes >= self.timing.ack_bytes
+    }
+
+    /// Whether an ACK on the back of a frame would keep from the sender what has arrived behind a hole.
+    #[inline]
+    pub(super) fn is_survey_due(&self) -> bool {
+        self.news_bytes >= self.timing.ack_bytes && !self.holes.is_empty()
+    }
+
+    /// A frame that says what has arrived. With holes it says all of it, so that the sender's buffer need not keep what came
+    /// behind them.
+    pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
+        let ack = self.ack().filter(|_| self.is_ack_due())?;
+        self.on_told(1);
+        if let Some((missing, _)) = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack) {
+            out.counters.notifications += 1;
+            out.counters.renotifications += 1;
+            return Some(Signal::Missing(missing));
+        }
+        out.counters.acks += 1;
+        Some(Signal::Ack(ack))
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time, out: &mut Outbox<F>) {
+        let lost = self.holes.give_up(now, self.timing.give_up);
+        if lost > 0 {
+            out.counters.lost += lost;
+            self.acks_owed = self.acks_owed.max(1);
+            self.advance(now, out);
+        }
+        if self.renotify_at.is_some_and(|at| at <= now) {
+            if let Some(first) = self.holes.first_untold(now, self.timing.renotify) {
+                self.notice.begin(first, self.control_copies, false);
+            }
+            // What is told now is told at `now` or soon after.
+            let patience = self.timing.renotify;
+            self.renotify_at = self.holes.least_told().map(|told| (told + patience).max(now + patience / 4));
+        }
+        if self.pause.again_at.is_some_and(|at| at <= now) {
+            self.say_pause(now, true);
+        }
+    }
+
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        let give_up = self.holes.oldest().map(|since| since.saturating_add(self.timing.give_up));
+        [give_up, self.renotify_at, self.pause.again_at].into_iter().flatten().min()
+    }
+
+    fn ack(&self) -> Option<Ack> {
+        let next = Seq::<BITS>::of(self.next).get();
+        self.epoch.map(|epoch| Ack { epoch: epoch_bits(epoch), next, pause: self.pause.asked })
+    }
+
+    /// The sender is told where this end stands.
+    fn on_told(&mut self, acks: u8) {
+        self.told = self.next;
+        self.news_bytes = 0;
+        self.acks_owed = self.acks_owed.saturating_sub(acks);
+        self.pause.copies = self.pause.copies.saturating_sub(1);
+    }
+
+    /// What was not seen before `end` is missing.
+    fn miss(&mut self, now: Time, end: u64, out: &mut Outbox<F>) {
+        if end == self.seen {
+            return;
+        }
+        out.counters.missed += end - self.seen;
+        self.holes.open(self.seen, end, now);
+        self.renotify_at.get_or_insert(now + self.timing.renotify);
+        if let Some(first) = self.holes.first_of_last(Missing::HOLES_MAX) {
+            self.notice.begin(first, self.control_copies, true);
+        }
+    }
+
+    fn hold(&mut self, now: Time, place: u64, held: Held<F>, out: &mut Outbox<F>) {
+        self.held.make_room(self.next, self.seen, self.seen);
+        self.held[place] = Some(held);
+        self.held_count += 1;
+        self.held_bytes += u64::from(held.len);
+        out.counters.rx_bytes = self.held_bytes;
+        out.counters.rx_bytes_max = out.counters.rx_bytes_max.max(self.held_bytes);
+        if self.backpressure && !self.pause.asked && self.held_bytes >= self.timing.pause_at {
+            out.counters.pauses += 1;
+            self.say_pause(now, true);
+        }
+    }
+
+    /// Goes on to the first hole, and hands on what was held before it.
+    fn advance(&mut self, now: Time, out: &mut Outbox<F>) {
+        let end = self.holes.first().unwrap_or(self.seen);
+        while self.next < end && self.held_count > 0 {
+            if let Some(held) = self.held[self.next].take() {
+                self.held_count -= 1;
+                self.held_bytes -= u64::from(held.len);
+                out.push(Disposal::Deliver(held.frame));
+            }
+            self.next += 1;
+        }
+        self.next = end;
+        out.counters.rx_bytes = self.held_bytes;
+        if self.holes.is_empty() && self.renotify_at.take().is_some() {
+            // No dummy follows the last copy, so nobody would ask.
+            self.acks_owed = self.acks_owed.max(1);
+        }
+        if self.pause.asked && self.held_bytes <= self.timing.resume_at {
+            self.say_pause(now, false);
+        }
+    }
+
+    fn say_pause(&mut self, now: Time, asked: bool) {
+        let again_at = asked.then(|| now + self.timing.pause_max / 2);
+        self.pause = Pause { asked, copies: self.control_copies, again_at };
+    }
+}

@@ -1,0 +1,107 @@
+//! The times and sizes of a direction, which follow from its rate and round trip: the same core serves 2 µs in a
+//! switch and 500 µs in a process.
+
+use wiremend_units::{Bytes, Span};
+
+use super::Config;
+
+/// How long, and how much.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Timing {
+    /// A frame sent so short a time ago may have arrived without the receiver's having said so.
+    pub(super) resend_gap: Span,
+    /// A hole that is not filled so long after the sender was told of it is told of again.
+    pub(super) renotify: Span,
+    /// A place missing for so long is given up.
+    pub(super) give_up: Span,
+    /// Silence of the receiver after which the sender asks with a dummy.
+    pub(super) probe: Span,
+    /// A pause that is not said again ends by itself.
+    pub(super) pause_max: Span,
+    /// The longest wait for ACKs before protection ends without them.
+    pub(super) drain_max: Span,
+    /// An ACK goes out when so much has arrived since the last.
+    pub(super) ack_bytes: u64,
+    /// The sender is paused when so much waits.
+    pub(super) pause_at: u64,
+    /// It is resumed when no more than this waits.
+    pub(super) resume_at: u64,
+    /// Copies may take so much at once before their share of the link counts.
+    pub(super) resend_burst_bytes: u64,
+    /// Frames that may be under way at once.
+    pub(super) window: u64,
+}
+
+/// Probes of a silent receiver, each after twice the wait of the one before. Together they last far longer than a
+/// receiver waits for a frame: one that is given up for gone holds nothing back any more.
+pub(super) const PROBES_MAX: u8 = 6;
+
+impl Timing {
+    pub(super) fn of(config: &Config, rtt: Span) -> Self {
+        let frame = config.rate.serialize(config.frame_bytes_max + Bytes::new(WIRE_BYTES));
+        // The renotification must find the last copy older than `resend_gap`: it left up to a frame later than the
+        // notification came, and several copies take several frames.
+        let resend_gap = rtt + frame * 2;
+        let renotify = rtt + rtt / 4 + frame * 6;
+        let give_up = config.give_up.unwrap_or(renotify * NOTIFICATIONS);
+        let probe = rtt * 2 + frame * 8;
+        let pause_at = config.pause_at.unwrap_or_else(|| Self::default_pause_at(config, rtt)).get();
+        // A buffer too small for the round trip that was measured: pause as early as leaves it useful.
+        let pause_at = pause_at.min(config.rx_bytes_max.get() / 2 + 1);
+        let resume_at = config
+            .resume_at
+            .map_or(pause_at.saturating_sub(HYSTERESIS_FRAMES * config.frame_bytes_max.get()), Bytes::get);
+        let in_flight = config.rate.bytes_in(rtt).get();
+        let frames = config.rate.bytes_in(give_up + rtt * 2).get() / FRAME_WIRE_BYTES_MIN;
+        Self {
+            resend_gap,
+            renotify,
+            give_up,
+            probe: probe.max(give_up / 16),
+            pause_max: rtt * 4 + frame * 16,
+            drain_max: give_up + probe * 8,
+            ack_bytes: (in_flight / ACKS_PER_RTT).max(config.frame_bytes_max.get()),
+            pause_at,
+            resume_at: resume_at.min(pause_at),
+            resend_burst_bytes: in_flight.max(config.frame_bytes_max.get() * BURST_FRAMES),
+            window: frames.max(WINDOW_MIN),
+        }
+    }
+
+    /// What drains while a resume travels, and two frames so that pause and resume do not chase each other (LG B.1).
+    pub(super) fn default_pause_at(config: &Config, rtt: Span) -> Bytes {
+        config.rate.bytes_in(rtt) + config.frame_bytes_max * HYSTERESIS_FRAMES
+    }
+}
+
+/// Preamble, gap and the longest link header.
+const WIRE_BYTES: u64 = 20 + 10;
+/// The shortest frame with preamble and gap.
+const FRAME_WIRE_BYTES_MIN: u64 = 84;
+/// A hole is told of this often before it is given up: a lost notification is made good twice.
+const NOTIFICATIONS: u64 = 3;
+const HYSTERESIS_FRAMES: u64 = 2;
+/// Keeps the TX buffer within an eighth of what a round trip needs anyway, at an eighth of the ACKs.
+const ACKS_PER_RTT: u64 = 8;
+/// Losses of a burst that are made good, with four copies each, whatever the share of copies is.
+const BURST_FRAMES: u64 = 64;
+const WINDOW_MIN: u64 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wiremend_units::Rate;
+
+    #[test]
+    fn times_keep_their_order_for_every_link() {
+        for (gbps, rtt) in [(10, Span::from_us(2)), (100, Span::from_us(5)), (400, Span::from_us(500))] {
+            let config = Config::for_link(Rate::gbps(gbps), Bytes::new(1518), rtt);
+            let timing = Timing::of(&config, rtt);
+            assert!(rtt < timing.resend_gap && timing.resend_gap < timing.renotify);
+            assert!(timing.renotify < timing.give_up);
+            assert!(timing.resume_at < timing.pause_at && timing.pause_at < config.rx_bytes_max.get());
+            let probes = timing.probe * ((1 << PROBES_MAX) - 1);
+            assert!(probes > timing.give_up + timing.probe, "a silent receiver has given up by then");
+        }
+    }
+}

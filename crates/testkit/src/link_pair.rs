@@ -1,0 +1,396 @@
+//! Two ends of a protected link on a fake clock, and a wire between them that loses what a test says.
+
+use std::collections::VecDeque;
+
+use wiremend_proto::link::{Config, Counters, Disposal, Endpoint, Signal, Transmit, Waiting};
+use wiremend_units::{Bytes, Span, Time};
+
+use crate::pair::{Ending, Side};
+
+/// A frame of a test: it is known by the order in which all frames were handed over.
+pub type FrameNo = u32;
+
+/// Both ends with their queues, and the wire in both directions.
+#[derive(Clone, Debug)]
+pub struct LinkPair<const BITS: u32 = 20> {
+    config: Config,
+    now: Time,
+    delay: Span,
+    ends: [End<BITS>; 2],
+    frames: Vec<Frame>,
+    orders: VecDeque<(Time, Side, Order)>,
+    epochs: u32,
+    passed: u64,
+    lost: u64,
+}
+
+#[derive(Clone, Debug)]
+struct End<const BITS: u32> {
+    endpoint: Endpoint<FrameNo, BITS>,
+    wanted: bool,
+    queue: VecDeque<FrameNo>,
+    /// What is on the wire away from here.
+    wire: VecDeque<Flight>,
+    free_at: Time,
+    /// Handles that the endpoint has.
+    kept: u64,
+    held: Vec<FrameNo>,
+    delivered: Vec<FrameNo>,
+    /// Of endpoints that are no more.
+    past: Counters,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flight {
+    arrives: Time,
+    signal: Option<Signal>,
+    frame: Option<FrameNo>,
+}
+
+/// What a test knows of a frame.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// Who sends it.
+    pub from: Side,
+    /// Its length.
+    pub len: u32,
+    /// Whether it must keep its order.
+    pub ordered: bool,
+    /// It left without a header.
+    pub plain: bool,
+    /// It left with a number.
+    pub numbered: bool,
+    /// Times that it, or a copy of it, arrived.
+    pub arrivals: u32,
+    /// Times that it was handed on.
+    pub deliveries: u32,
+    /// It was held by an end that restarted.
+    pub vanished: bool,
+}
+
+/// What happens to an end at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Protection is wanted.
+    Activate,
+    /// Protection is no longer wanted.
+    Deactivate,
+    /// The end forgets everything but its queue; protection begins anew if it was wanted.
+    Restart,
+    /// A frame of this length comes to the queue.
+    Send {
+        /// In bytes.
+        len: u32,
+        /// Whether it must keep its order.
+        ordered: bool,
+    },
+}
+
+/// Something on the wire, before it is known whether it arrives.
+#[derive(Clone, Copy, Debug)]
+pub struct Passing {
+    /// Who sends it.
+    pub from: Side,
+    /// How many passed before it, in both directions.
+    pub nth: u64,
+    /// Its header, if it has one.
+    pub signal: Option<Signal>,
+    /// What it carries, if it is not the link's own.
+    pub frame: Option<FrameNo>,
+}
+
+/// The length of the link's own frames.
+const OWN_BYTES: u64 = 64;
+/// Preamble and gap.
+const GAP_BYTES: u64 = 20;
+/// Steps after which a run is given up.
+const STEPS_MAX: u64 = 2_000_000;
+
+impl<const BITS: u32> LinkPair<BITS> {
+    /// Two dormant ends.
+    pub fn new(config: Config, delay: Span) -> Self {
+        let end = || End {
+            endpoint: Endpoint::new(config.clone()),
+            wanted: false,
+            queue: VecDeque::new(),
+            wire: VecDeque::new(),
+            free_at: Time::ZERO,
+            kept: 0,
+            held: Vec::new(),
+            delivered: Vec::new(),
+            past: Counters::default(),
+        };
+        let ends = [end(), end()];
+        let (frames, orders) = (Vec::new(), VecDeque::new());
+        Self { config, now: Time::ZERO, delay, ends, frames, orders, epochs: 0, passed: 0, lost: 0 }
+    }
+
+    /// Does it now.
+    pub fn order(&mut self, side: Side, order: Order) {
+        let now = self.now;
+        match order {
+            Order::Activate => {
+                self.epochs += 1;
+                // Neither in steps of one nor of sixteen: an end counts on by itself.
+                let epoch = self.epochs.wrapping_mul(0x9e37_79b9);
+                self.end_mut(side).wanted = true;
+                self.end_mut(side).endpoint.activate(now, epoch);
+            }
+            Order::Deactivate => {
+                self.end_mut(side).wanted = false;
+                self.end_mut(side).endpoint.deactivate(now);
+            }
+            Order::Restart => self.restart(side),
+            Order::Send { len, ordered } => {
+                let no = self.frames.len() as FrameNo;
+                self.frames.push(Frame {
+                    from: side,
+                    len,
+                    ordered,
+                    plain: false,
+                    numbered: false,
+                    arrivals: 0,
+                    deliveries: 0,
+                    vanished: false,
+                });
+                self.end_mut(side).queue.push_back(no);
+            }
+        }
+        self.dispose(side);
+    }
+
+    /// Does it `after` the present; in the order of time.
+    pub fn order_after(&mut self, after: Span, side: Side, order: Order) {
+        let at = self.now + after;
+        let place = self.orders.partition_point(|(time, ..)| *time <= at);
+        self.orders.insert(place, (at, side, order));
+    }
+
+    /// Hands over `count` frames of `len` bytes at once.
+    pub fn send(&mut self, side: Side, count: usize, len: u32, ordered: bool) {
+        for _ in 0..count {
+            self.order(side, Order::Send { len, ordered });
+        }
+    }
+
+    /// Runs until nothing is left to do; `loses` decides on everything that passes.
+    pub fn run(&mut self, mut loses: impl FnMut(&Passing) -> bool) -> Ending {
+        for _ in 0..STEPS_MAX {
+            self.transmit(Side::A, &mut loses);
+            self.transmit(Side::B, &mut loses);
+            let Some(next) = self.next_event() else {
+                let idle = self.ends.iter().all(|end| end.queue.is_empty());
+                return if idle { Ending::Idle } else { Ending::Stuck };
+            };
+            self.now = self.now.max(next);
+            self.happen();
+        }
+        Ending::Bounded
+    }
+
+    /// The present.
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    /// Everything that passed so far, in both directions, and how much of it was lost.
+    pub fn passed(&self) -> (u64, u64) {
+        (self.passed, self.lost)
+    }
+
+    /// One end.
+    pub fn endpoint(&self, side: Side) -> &Endpoint<FrameNo, BITS> {
+        &self.ends[side as usize].endpoint
+    }
+
+    /// What both ends of one side counted, restarted ones included.
+    pub fn counters(&self, side: Side) -> Counters {
+        let end = &self.ends[side as usize];
+        sum(&end.past, end.endpoint.counters())
+    }
+
+    /// What became of the frames, in the order in which they were handed over.
+    pub fn frames(&self) -> &[Frame] {
+        &self.frames
+    }
+
+    /// What an end handed on, in order.
+    pub fn delivered(&self, side: Side) -> &[FrameNo] {
+        &self.ends[side as usize].delivered
+    }
+
+    /// Handles that an end still has: copies that are kept, frames that are held.
+    pub fn handles(&self, side: Side) -> (u64, usize) {
+        let end = &self.ends[side as usize];
+        (end.kept, end.held.len())
+    }
+
+    fn end_mut(&mut self, side: Side) -> &mut End<BITS> {
+        &mut self.ends[side as usize]
+    }
+
+    fn restart(&mut self, side: Side) {
+        let fresh = Endpoint::new(self.config.clone());
+        let end = &mut self.ends[side as usize];
+        end.past = sum(&end.past, end.endpoint.counters());
+        end.endpoint = fresh;
+        end.kept = 0;
+        let (held, wanted) = (std::mem::take(&mut end.held), end.wanted);
+        for no in held {
+            self.frames[no as usize].vanished = true;
+        }
+        if wanted {
+            self.order(side, Order::Activate);
+        }
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let of_end = |end: &End<BITS>| {
+            let free = (end.free_at > self.now).then_some(end.free_at);
+            let arrival = end.wire.front().map(|flight| flight.arrives);
+            [free, arrival, end.endpoint.next_timeout()].into_iter().flatten().min()
+        };
+        let order = self.orders.front().map(|(at, ..)| *at);
+        [of_end(&self.ends[0]), of_end(&self.ends[1]), order].into_iter().flatten().min()
+    }
+
+    fn happen(&mut self) {
+        while let Some((_, side, order)) = self.orders.pop_front_if(|(at, ..)| *at <= self.now) {
+            self.order(side, order);
+        }
+        for side in [Side::A, Side::B] {
+            let now = self.now;
+            while let Some(flight) =
+                self.end_mut(other(side)).wire.pop_front_if(|flight| flight.arrives <= now)
+            {
+                self.arrive(side, flight);
+            }
+            let endpoint = &mut self.end_mut(side).endpoint;
+            if endpoint.next_timeout().is_some_and(|at| at <= now) {
+                endpoint.on_timeout(now);
+                let next = endpoint.next_timeout();
+                assert!(next.is_none_or(|at| at > now), "a time that has come is asked for again");
+                self.dispose(side);
+            }
+        }
+    }
+
+    fn arrive(&mut self, side: Side, flight: Flight) {
+        let now = self.now;
+        if let Some(no) = flight.frame {
+            self.frames[no as usize].arrivals += 1;
+        }
+        match flight.signal {
+            Some(signal) => {
+                let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
+                let end = self.end_mut(side);
+                end.held.extend(flight.frame);
+                end.endpoint.on_signal(now, &signal, flight.frame.zip(len));
+                self.dispose(side);
+            }
+            None => self.deliver(side, flight.frame.expect("a plain frame is somebody's")),
+        }
+    }
+
+    fn transmit(&mut self, side: Side, loses: &mut impl FnMut(&Passing) -> bool) {
+        let now = self.now;
+        let end = &mut self.ends[side as usize];
+        if end.free_at > now {
+            return;
+        }
+        let waiting = end.queue.front().map(|no| {
+            let frame = &self.frames[*no as usize];
+            Waiting { len: Bytes::new(u64::from(frame.len)), ordered: frame.ordered }
+        });
+        let Some(transmit) = end.endpoint.poll_transmit(now, waiting) else { return self.dispose(side) };
+        let (signal, frame) = match transmit {
+            Transmit::Plain => (None, end.queue.pop_front()),
+            Transmit::Fresh(signal) => {
+                let no = end.queue.pop_front().expect("a frame waits");
+                end.kept += 1;
+                end.endpoint.on_sent(now, no);
+                (Some(signal), Some(no))
+            }
+            Transmit::Again(signal, no) => (Some(signal), Some(no)),
+            Transmit::Own(signal) => (Some(signal), None),
+        };
+        let len = frame.map_or(OWN_BYTES, |no| {
+            let frame = &mut self.frames[no as usize];
+            match signal {
+                None => frame.plain = true,
+                Some(_) => frame.numbered = true,
+            }
+            u64::from(frame.len)
+        });
+        end.free_at = now + self.config.rate.serialize(Bytes::new(len + GAP_BYTES));
+        let passing = Passing { from: side, nth: self.passed, signal, frame };
+        self.passed += 1;
+        if loses(&passing) {
+            self.lost += 1;
+        } else {
+            end.wire.push_back(Flight { arrives: end.free_at + self.delay, signal, frame });
+        }
+        self.dispose(side);
+    }
+
+    fn dispose(&mut self, side: Side) {
+        while let Some(disposal) = self.end_mut(side).endpoint.poll() {
+            match disposal {
+                Disposal::Deliver(no) => {
+                    self.unhold(side, no);
+                    self.deliver(side, no);
+                }
+                Disposal::Discard(no) => self.unhold(side, no),
+                Disposal::Release(_) => {
+                    let end = self.end_mut(side);
+                    assert!(end.kept > 0, "a copy is released that was never kept");
+                    end.kept -= 1;
+                }
+            }
+        }
+    }
+
+    fn unhold(&mut self, side: Side, no: FrameNo) {
+        let held = &mut self.end_mut(side).held;
+        let at = held.iter().position(|held| *held == no).expect("a frame is disposed of that never came");
+        held.swap_remove(at);
+    }
+
+    fn deliver(&mut self, side: Side, no: FrameNo) {
+        self.frames[no as usize].deliveries += 1;
+        self.end_mut(side).delivered.push(no);
+    }
+}
+
+fn other(side: Side) -> Side {
+    match side {
+        Side::A => Side::B,
+        Side::B => Side::A,
+    }
+}
+
+fn sum(past: &Counters, present: &Counters) -> Counters {
+    Counters {
+        protected: past.protected + present.protected,
+        resent: past.resent + present.resent,
+        dummies: past.dummies + present.dummies,
+        unkept: past.unkept + present.unkept,
+        refused: past.refused + present.refused,
+        reopened: past.reopened + present.reopened,
+        fallbacks: past.fallbacks + present.fallbacks,
+        tx_bytes: present.tx_bytes,
+        tx_bytes_max: past.tx_bytes_max.max(present.tx_bytes_max),
+        missed: past.missed + present.missed,
+        recovered: past.recovered + present.recovered,
+        lost: past.lost + present.lost,
+        duplicates: past.duplicates + present.duplicates,
+        overflowed: past.overflowed + present.overflowed,
+        notifications: past.notifications + present.notifications,
+        renotifications: past.renotifications + present.renotifications,
+        acks: past.acks + present.acks,
+        pauses: past.pauses + present.pauses,
+        rx_bytes: present.rx_bytes,
+        rx_bytes_max: past.rx_bytes_max.max(present.rx_bytes_max),
+        ignored: past.ignored + present.ignored,
+    }
+}

@@ -1,0 +1,3 @@
+//! Protected links, from lost frames to restarts of either end.
+
+mod recovery;
