@@ -116,6 +116,16 @@ fn what_does_not_come_is_given_up_after_the_timeout() {
     assert_eq!((pair.delivered.as_slice(), pair.receiver.counters().timeouts), (&[0, 2, 3][..], 1));
 }
 
+/// Time spent on one hole does not count against the next.
+#[test]
+fn a_frame_handed_on_restarts_the_timeout() {
+    let mut receiver = Receiver::new(CONFIG);
+    receiver.on_arrival(&data(1));
+    receiver.on_ticks(69);
+    assert_eq!(receiver.on_arrival(&data(0).sent_again()).verdict, Some(Verdict::Forward));
+    assert_eq!(receiver.ticks_to_event(), Some(70));
+}
+
 /// A host need not simulate every tick.
 #[test]
 fn ticks_count_alike_one_by_one_and_at_once() {
