@@ -20,7 +20,7 @@ use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict}
 use wiremend_proto::link::{Disposal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::frame::Frame;
+use crate::frame::{Frame, Kind};
 use crate::store::FrameId;
 use crate::wires::Wires;
 use loopback::{Side, Step, Turning};
@@ -65,7 +65,8 @@ impl Wires {
     #[cold]
     pub(crate) fn on_header(&mut self, now: Time, lane: LaneId, id: FrameId) {
         let header = self.undress(id);
-        let is_own = self.frames.get(id).kind == crate::frame::Kind::Link;
+        let arrived = self.frames.get(id);
+        let (is_own, len) = (arrived.kind == Kind::Link, Bytes::new(u64::from(arrived.len)));
         let back = lane.reverse();
         let guard = self.guards[back.index()].as_mut().expect("both ends of a protected link are guarded");
         if is_own {
@@ -74,7 +75,7 @@ impl Wires {
         }
         match (&mut guard.protocol, header) {
             (Protocol::Link(end), Header::Link(signal)) => {
-                end.on_signal(now, &signal, (!is_own).then_some(id))
+                end.on_signal(now, &signal, (!is_own).then_some((id, len)))
             }
             (Protocol::Prototype(port), header) => {
                 let verdict = port.on_header(now, &header);
