@@ -65,6 +65,8 @@ pub enum Begin {
         /// At least one.
         after: u64,
     },
+    /// Never by themselves, only by [`TiltedLoss::join`]; frames between episodes pass.
+    Joined,
 }
 
 /// An episode that is over.
@@ -74,7 +76,7 @@ pub struct Settled {
     pub weight: f64,
     /// Frames behind the one that began it which were not subject to a raise.
     pub frames: u64,
-    /// All frames lost, the first included.
+    /// All frames lost, the one that began it included.
     pub losses: u64,
 }
 
@@ -133,6 +135,14 @@ impl TiltedLoss {
         self.episode.is_some()
     }
 
+    /// An episode has begun on another lane of the same link: frames are raised here too until both are settled, and the weights of
+    /// both lanes multiply. Nothing, if one is open here.
+    pub fn join(&mut self) {
+        if self.episode.is_none() {
+            self.open(0);
+        }
+    }
+
     /// Ends the episode, if there is one. The host knows that nothing more comes of its losses.
     pub fn settle(&mut self) {
         if let Some(episode) = self.episode.take() {
@@ -159,15 +169,19 @@ impl TiltedLoss {
                 self.left -= 1;
                 self.left == 0
             }
+            Begin::Joined => false,
         };
         if begins {
-            // `uniform` is never 0: a share of 0 stays 0.
-            let is_tilted = uniform(&mut self.rng) > self.tilting.plain_share;
-            let raised_left = self.tilting.raised_max;
-            self.episode =
-                Some(Episode { is_tilted, ln_ratio: 0.0, raised_left, quiet: 0, frames: 0, losses: 1 });
+            self.open(1);
         }
         begins
+    }
+
+    fn open(&mut self, losses: u64) {
+        // `uniform` is never 0: a share of 0 stays 0.
+        let is_tilted = uniform(&mut self.rng) > self.tilting.plain_share;
+        let raised_left = self.tilting.raised_max;
+        self.episode = Some(Episode { is_tilted, ln_ratio: 0.0, raised_left, quiet: 0, frames: 0, losses });
     }
 
     fn within(&mut self, frame: &FrameFacts) -> bool {
@@ -198,7 +212,7 @@ impl TiltedLoss {
 
     fn draw_begin(&mut self) -> u64 {
         match self.tilting.begin {
-            Begin::Natural => 0,
+            Begin::Natural | Begin::Joined => 0,
             // (0, 1] times n, rounded up, is a number from 1 to n.
             Begin::Set { after } => {
                 after.saturating_add(libm::ceil(uniform(&mut self.rng) * after as f64) as u64)
@@ -350,6 +364,28 @@ mod tests {
             lane.settle();
         }
         assert!((passed as f64 / 1e6 - 1.0).abs() < 0.04, "{passed}");
+    }
+
+    /// Two lanes of one link: what depends on a copy there and a control frame back has the true chance by the product.
+    #[test]
+    fn lanes_that_join_multiply_their_weights() {
+        let mut there = TiltedLoss::new(TILTING, 12).unwrap();
+        let mut back = TiltedLoss::new(Tilting { begin: Begin::Joined, ..TILTING }, 13).unwrap();
+        let (rounds, mut sum) = (50_000, 0.0);
+        for _ in 0..rounds {
+            assert!(!back.corrupts(&CONTROL), "nothing happens between episodes");
+            begin(&mut there);
+            back.join();
+            back.join();
+            let both = there.corrupts(&COPY) & back.corrupts(&CONTROL);
+            sum += f64::from(both) * there.weight() * back.weight();
+            there.settle();
+            back.settle();
+            let ends = [there.poll_settled().unwrap().losses, back.poll_settled().unwrap().losses];
+            assert_eq!((there.poll_settled(), back.poll_settled()), (None, None));
+            assert!(ends[0] >= 1 && ends[1] <= 1);
+        }
+        assert!((sum / f64::from(rounds) / 1e-4 - 1.0).abs() < 0.08, "{sum}");
     }
 
     #[test]

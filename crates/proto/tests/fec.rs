@@ -164,6 +164,52 @@ fn a_restart_is_told_from_a_gap() {
     assert_eq!((link.rx.counters().restarts, link.rx.counters().lost), (2, 0));
 }
 
+/// What a decoder gives back without being asked, twice, or too late is not handed on.
+#[test]
+fn only_what_was_asked_for_is_taken_from_the_decoder() {
+    let mut end = Endpoint::new(Config::new(code(3, 1), FLUSH).unwrap());
+    let data = |block, index| Signal::Data { block, index, parities: 1 };
+    end.on_signal(Time::ZERO, data(0, 0), Some(0));
+    end.on_recovered(Time::ZERO, 0, 1, 901);
+    end.on_signal(Time::ZERO, data(0, 2), Some(2));
+    end.on_signal(Time::ZERO, Signal::Parity { block: 0, index: 3, data_count: 3, parities: 1 }, None);
+    end.on_recovered(Time::ZERO, 0, 0, 902);
+    end.on_recovered(Time::ZERO, 0, 3, 903);
+    end.on_recovered(Time::ZERO, 3, 1, 904);
+    end.on_recovered(Time::ZERO, 0, 1, 1);
+    end.on_recovered(Time::ZERO, 0, 1, 905);
+    end.on_signal(Time::ZERO, data(3, 0), Some(3));
+    end.on_recovered(Time::ZERO, 0, 1, 906);
+    let (mut delivered, mut discarded) = (Vec::new(), Vec::new());
+    while let Some(disposal) = end.poll() {
+        match disposal {
+            Disposal::Deliver(frame) => delivered.push(frame),
+            Disposal::Discard(frame) => discarded.push(frame),
+            Disposal::Recover { block, missing } => assert!(block == 0 && missing.iter().eq([1])),
+            Disposal::Settled { block } => assert_eq!(block, 0),
+            Disposal::Release(_) => panic!("nothing was sent"),
+        }
+    }
+    assert_eq!((delivered, discarded), (vec![0, 1, 2, 3], (901..=906).collect()));
+    assert_eq!((end.counters().recovered, end.counters().late, end.counters().lost), (1, 6, 0));
+}
+
+/// A wait that ends with its block leaves nothing of its time to the wait of the next.
+#[test]
+fn each_block_waits_for_its_own_time() {
+    let mut end = Endpoint::new(Config::new(code(3, 1), FLUSH).unwrap());
+    let at = |us| Time::ZERO.saturating_add(Span::from_us(us));
+    let data = |block, index| Signal::Data { block, index, parities: 1 };
+    end.on_signal(at(0), data(0, 1), Some(1));
+    assert_eq!(end.next_timeout(), Some(at(200)));
+    end.on_signal(at(150), data(3, 1), Some(4));
+    assert_eq!(end.next_timeout(), Some(at(350)));
+    end.on_timeout(at(200));
+    assert_eq!((end.counters().given_up, end.counters().held), (0, 1));
+    end.on_timeout(at(350));
+    assert_eq!((end.counters().given_up, end.counters().held, end.next_timeout()), (1, 0, None));
+}
+
 /// The share that remains lost is that of frames of which more than h in a block are: p · P(h others of k + h − 1).
 #[test]
 fn the_loss_that_remains_is_that_of_the_closed_form() {

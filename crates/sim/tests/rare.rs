@@ -128,7 +128,7 @@ fn estimate(link: Link, tilting: Tilting, count: u64, seed: u64) -> (Episodes, E
     }
     let estimate = match tilting.begin {
         Begin::Natural => episodes.per_frame(fresh, 1.0, LEVEL),
-        Begin::Set { .. } => episodes.per_frame_begun(tilting.loss, 1.0, LEVEL).unwrap(),
+        Begin::Set { .. } | Begin::Joined => episodes.per_frame_begun(tilting.loss, 1.0, LEVEL).unwrap(),
     };
     (episodes, estimate, draws)
 }
