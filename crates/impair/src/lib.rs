@@ -13,6 +13,7 @@
 //! | [`EveryNth`] | it is the n-th since the last |
 //! | [`IpId`] | masked bits of its IP identification have a given value |
 //! | [`Script`] | a list of rules names it: "the second transmission of PSN 7" |
+//! | [`TiltedLoss`] | a coin says so, biased where rare outcomes are decided; the bias is known as a weight |
 //!
 //! The random models draw *how many* bits or frames stay clean until the next error instead of asking for each
 //! one. The result has exactly the same distribution, and a clean frame costs a comparison and a subtraction.
@@ -37,12 +38,14 @@ mod pattern;
 mod random;
 mod script;
 mod stack;
+mod tilt;
 
 pub use burst::{Channel, GilbertElliott};
 pub use pattern::{EveryNth, IpId};
 pub use random::{BitErrors, FrameLoss};
 pub use script::{Match, Rule, Script};
 pub use stack::{Fate, FrameFacts, FrameKind, Impairment, Impairments, Model, Window};
+pub use tilt::{Begin, Settled, TiltedLoss, Tilting};
 
 use std::fmt;
 
@@ -81,6 +84,15 @@ pub enum BadImpairment {
     },
     /// A window closes before it opens.
     Window(Window),
+    /// A tilt makes impossible what can happen.
+    Tilt {
+        /// The true probability.
+        loss: f64,
+        /// What it was to be raised to.
+        raised: f64,
+    },
+    /// Episodes without a frame before them or in them.
+    NoEpisode,
 }
 
 impl fmt::Display for BadImpairment {
@@ -109,6 +121,13 @@ impl fmt::Display for BadImpairment {
                     window.start, window.stop
                 )
             }
+            Self::Tilt { loss, raised } => write!(
+                f,
+                "a loss of {loss} raised to {raised} hides what can happen: it lies above 0 and below 1"
+            ),
+            Self::NoEpisode => f.write_str(
+                "an episode needs at least one frame before it and at least one frame of quiet behind",
+            ),
         }
     }
 }

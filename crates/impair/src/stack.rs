@@ -2,7 +2,7 @@
 
 use wiremend_units::{Psn, Time};
 
-use crate::{BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Script};
+use crate::{BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Script, TiltedLoss};
 
 /// All impairments of one lane; none of them by default.
 #[derive(Clone, Debug, Default)]
@@ -24,6 +24,14 @@ impl Impairments {
     /// Those on the lane, in the order of their arrival.
     pub fn iter(&self) -> impl Iterator<Item = &Impairment> {
         self.all.iter()
+    }
+
+    /// The one that weighs rare outcomes, if the lane has one.
+    pub fn tilted_mut(&mut self) -> Option<&mut TiltedLoss> {
+        self.all.iter_mut().find_map(|one| match &mut one.model {
+            Model::TiltedLoss(model) => Some(model),
+            _ => None,
+        })
     }
 
     /// What happens to the next frame of the lane. Frames are shown in the order in which they cross it.
@@ -159,6 +167,8 @@ pub enum Model {
     IpId(IpId),
     /// Losses written down one by one.
     Script(Script),
+    /// Independent losses, the rare ones made frequent.
+    TiltedLoss(TiltedLoss),
 }
 
 impl Model {
@@ -171,6 +181,7 @@ impl Model {
             Self::EveryNth(model) => model.corrupts(frame),
             Self::IpId(model) => model.corrupts(frame),
             Self::Script(model) => model.corrupts(frame),
+            Self::TiltedLoss(model) => model.corrupts(frame),
         }
     }
 }
@@ -184,4 +195,4 @@ macro_rules! model_from {
         })*
     };
 }
-model_from!(BitErrors, FrameLoss, GilbertElliott, EveryNth, IpId, Script);
+model_from!(BitErrors, FrameLoss, GilbertElliott, EveryNth, IpId, Script, TiltedLoss);

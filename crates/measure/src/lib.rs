@@ -22,7 +22,8 @@
 //! ```
 //!
 //! Numbers that come from chance carry an [`interval`]: Wilson and Clopper–Pearson for proportions, the exact
-//! Poisson interval for counts, Student's for means over seeds.
+//! Poisson interval for counts, Student's for means over seeds. What is too [`rare`] to be counted is estimated from weighed
+//! episodes.
 //!
 //! [`SeriesRow`]s say how a quantity went over time; [`TraceRecord`]s say what happened to one flow, packet by
 //! packet, and are what a ladder drawing is made of.
@@ -36,7 +37,11 @@ mod digest;
 mod flow;
 mod histogram;
 pub mod interval;
+<<<<<<< HEAD
 mod protection;
+=======
+pub mod rare;
+>>>>>>> link-fec
 mod series;
 mod special;
 mod summary;

@@ -18,10 +18,12 @@
 //!
 //! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
 //! - [`link`]: link-local retransmission, which masks corruption from everything that crosses a link.
+//! - [`fec`]: error correction over frames, the alternative that needs no way back.
 //! - [`mend`]: dummies, repeats: what the ends and their switches do against timeouts.
 //! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
 
 pub mod cc;
+pub mod fec;
 pub mod link;
 pub mod mend;
 pub mod rc;

@@ -151,7 +151,7 @@ fn draw(seed: u64) -> String {
     let classes = draw_classes(&mut dice);
     let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
     let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
-    let protect = if topology.contains("\"pair\"") { String::new() } else { draw_protect(&mut dice) };
+    let protect = draw_protect(&mut dice, &topology);
     let text = format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
          [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}"
@@ -261,10 +261,26 @@ fn draw_pause(dice: &mut Dice) -> String {
     )
 }
 
-/// Links that mend their own losses; a pair has none that could.
-fn draw_protect(dice: &mut Dice) -> String {
-    if dice.below(2) == 0 {
+/// Links that mend their own losses; a pair has none that could, and the prototype does not know every rate.
+fn draw_protect(dice: &mut Dice, topology: &str) -> String {
+    if dice.below(2) == 0 || topology.contains("\"pair\"") {
         return String::new();
+    }
+    if dice.below(3) == 0 && !topology.contains("33Gbps") {
+        return format!(
+            "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
+             backpressure = {}\n{}",
+            dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
+            dice.pick(&["both", "forward", "backward"]),
+            dice.pick(&[1, 3]),
+            dice.pick(&["true", "true", "false"]),
+            dice.pick(&[
+                "",
+                "rx_buffer = \"9kB\"\ntx_buffer = \"9kB\"\n",
+                "copies = 2\n",
+                "stop = \"150us\"\n"
+            ]),
+        );
     }
     format!(
         "[[protect]]\nlinks = \"switches\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\ncontrol_copies = {}\n\
