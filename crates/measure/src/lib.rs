@@ -37,11 +37,8 @@ mod digest;
 mod flow;
 mod histogram;
 pub mod interval;
-<<<<<<< HEAD
 mod protection;
-=======
 pub mod rare;
->>>>>>> link-fec
 mod series;
 mod special;
 mod summary;
