@@ -146,7 +146,8 @@ impl Episodes {
     }
 
     /// The loss per frame, of episodes that were begun on purpose, where in truth one begins with a chance of `begin` at each
-    /// frame of a clean link. For `unseen` see [`Self::per_frame`]. Nothing for less than two episodes.
+    /// frame of a clean link: if other frames cross it too and may begin one, that is their loss divided by the share of frames
+    /// that count. For `unseen` see [`Self::per_frame`]. Nothing for less than two episodes.
     pub fn per_frame_begun(&self, begin: f64, unseen: f64, level: f64) -> Option<Estimate> {
         assert!(begin > 0.0 && begin <= 1.0, "the chance of a begin is {begin}");
         if self.count < 2 {
