@@ -15,7 +15,7 @@
 //!
 //! Where episodes begin by themselves ([`Episodes::per_frame`]) the estimate is ΣY over the frames offered, and unbiased; where every
 //! one is begun on purpose ([`Episodes::per_frame_begun`]) it is a ratio of two unbiased means, of which the second
-//! hardly varies: its bias is below pE[T] times the squared relative error.
+//! hardly varies: its bias is below `p · E[T]` times the squared relative error.
 //!
 //! A weight can only be given to what was seen. A way to lose frames that no tilt makes frequent, and that is heavier than all that
 //! was seen, is missed by the interval too, unless there are so few hits that it allows for one more of the heaviest kind.
