@@ -15,7 +15,7 @@
 //!
 //! Where episodes begin by themselves ([`Episodes::per_frame`]) the estimate is ΣY over the frames offered, and unbiased; where every
 //! one is begun on purpose ([`Episodes::per_frame_begun`]) it is a ratio of two unbiased means, of which the second
-//! hardly varies: its bias is below pE[T] times the squared relative error.
+//! hardly varies: its bias is below `p · E[T]` times the squared relative error.
 //!
 //! A weight can only be given to what was seen. A way to lose frames that no tilt makes frequent, and that is heavier than all that
 //! was seen, is missed by the interval too, unless there are so few hits that it allows for one more of the heaviest kind.
@@ -146,7 +146,8 @@ impl Episodes {
     }
 
     /// The loss per frame, of episodes that were begun on purpose, where in truth one begins with a chance of `begin` at each
-    /// frame of a clean link. For `unseen` see [`Self::per_frame`]. Nothing for less than two episodes.
+    /// frame of a clean link: if other frames cross it too and may begin one, that is their loss divided by the share of frames
+    /// that count. For `unseen` see [`Self::per_frame`]. Nothing for less than two episodes.
     pub fn per_frame_begun(&self, begin: f64, unseen: f64, level: f64) -> Option<Estimate> {
         assert!(begin > 0.0 && begin <= 1.0, "the chance of a begin is {begin}");
         if self.count < 2 {

@@ -117,7 +117,9 @@ impl<F: Copy> Endpoint<F> {
     }
 
     fn take_spent(&mut self) {
-        self.disposals.extend(self.sender.take_spent().map(Disposal::Release));
+        if self.sender.is_spent() {
+            self.disposals.extend(self.sender.take_spent().map(Disposal::Release));
+        }
     }
 
     fn receiving(&mut self) -> (&mut Receiver<F>, Outcome<'_, F>) {

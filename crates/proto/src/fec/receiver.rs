@@ -161,11 +161,12 @@ impl<F: Copy> Receiver<F> {
 
     /// The block of this place. A link keeps order: another number, or a place that has been passed, is of a later block.
     fn open(&mut self, place: Place, out: &mut Outcome<'_, F>) -> &mut Block {
-        let is_same = self.block.is_some_and(|open| open.number == place.block && place.index >= open.end);
+        let is_same =
+            self.block.as_ref().is_some_and(|open| open.number == place.block && place.index >= open.end);
         if !is_same {
             self.end_block(Some(place.block), out);
         }
-        self.block.get_or_insert(Block {
+        self.block.get_or_insert_with(|| Block {
             number: place.block,
             parities: place.parities,
             data_count: None,
@@ -192,8 +193,8 @@ impl<F: Copy> Receiver<F> {
             return;
         }
         out.disposals.push_back(Disposal::Deliver(frame));
-        if is_next {
-            open.next += 1;
+        open.next += u8::from(is_next);
+        if is_next && out.counters.held > 0 {
             let held = self.held.get_mut(usize::from(open.next)..).unwrap_or_default();
             for frame in held.iter_mut().map_while(Option::take) {
                 open.next += 1;
@@ -270,9 +271,11 @@ impl<F: Copy> Receiver<F> {
     }
 
     fn deliver_held(&mut self, out: &mut Outcome<'_, F>) {
-        let held = self.held.iter_mut().filter_map(Option::take).map(Disposal::Deliver);
-        out.disposals.extend(held);
-        out.counters.held = 0;
+        if out.counters.held > 0 {
+            let held = self.held.iter_mut().filter_map(Option::take).map(Disposal::Deliver);
+            out.disposals.extend(held);
+            out.counters.held = 0;
+        }
     }
 
     fn set_deadline(&mut self, now: Time, counters: &Counters) {

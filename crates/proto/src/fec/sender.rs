@@ -107,6 +107,11 @@ impl<F: Copy> Sender<F> {
         }
     }
 
+    /// Whether there is something for [`Sender::take_spent`].
+    pub(super) fn is_spent(&self) -> bool {
+        self.is_spent
+    }
+
     pub(super) fn kept(&self) -> &[F] {
         &self.kept
     }
