@@ -25,5 +25,5 @@ mod pair;
 pub use dice::Dice;
 pub use host::Received;
 pub use lane::{Direction, Luck, Sighting};
-pub use link_pair::{Frame, FrameNo, LinkPair, Order, Passing};
+pub use link_pair::{Departure, Frame, FrameNo, LinkPair, Order, Passing};
 pub use pair::{Cause, Ending, Expired, Pair, Side};

@@ -56,16 +56,25 @@ pub struct Frame {
     pub len: u32,
     /// Whether it must keep its order.
     pub ordered: bool,
-    /// It left without a header.
-    pub plain: bool,
-    /// It left with a number.
-    pub numbered: bool,
+    /// How it left.
+    pub departure: Departure,
     /// Times that it, or a copy of it, arrived.
     pub arrivals: u32,
     /// Times that it was handed on.
     pub deliveries: u32,
     /// It was held by an end that restarted.
     pub vanished: bool,
+}
+
+/// How a frame left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Departure {
+    /// It did not yet.
+    Waits,
+    /// Without a header.
+    Plain,
+    /// With a number.
+    Numbered,
 }
 
 /// What happens to an end at a time.
@@ -147,8 +156,7 @@ impl<const BITS: u32> LinkPair<BITS> {
                     from: side,
                     len,
                     ordered,
-                    plain: false,
-                    numbered: false,
+                    departure: Departure::Waits,
                     arrivals: 0,
                     deliveries: 0,
                     vanished: false,
@@ -280,16 +288,14 @@ impl<const BITS: u32> LinkPair<BITS> {
         if let Some(no) = flight.frame {
             self.frames[no as usize].arrivals += 1;
         }
+        let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
+        let end = self.end_mut(side);
+        end.held.extend(flight.frame);
         match flight.signal {
-            Some(signal) => {
-                let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
-                let end = self.end_mut(side);
-                end.held.extend(flight.frame);
-                end.endpoint.on_signal(now, &signal, flight.frame.zip(len));
-                self.dispose(side);
-            }
-            None => self.deliver(side, flight.frame.expect("a plain frame is somebody's")),
+            Some(signal) => end.endpoint.on_signal(now, &signal, flight.frame.zip(len)),
+            None => end.endpoint.on_plain(now, flight.frame.expect("a plain frame is somebody's")),
         }
+        self.dispose(side);
     }
 
     fn transmit(&mut self, side: Side, loses: &mut impl FnMut(&Passing) -> bool) {
@@ -316,10 +322,7 @@ impl<const BITS: u32> LinkPair<BITS> {
         };
         let len = frame.map_or(OWN_BYTES, |no| {
             let frame = &mut self.frames[no as usize];
-            match signal {
-                None => frame.plain = true,
-                Some(_) => frame.numbered = true,
-            }
+            frame.departure = if signal.is_some() { Departure::Numbered } else { Departure::Plain };
             u64::from(frame.len)
         });
         end.free_at = now + self.config.rate.serialize(Bytes::new(len + GAP_BYTES));

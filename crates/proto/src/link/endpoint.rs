@@ -129,6 +129,14 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
+    /// A frame without a header has arrived: its sender does not protect, or has just restarted. What is held from before
+    /// goes first. A host that knows the direction to be dormant may hand the frame on itself.
+    #[inline]
+    pub fn on_plain(&mut self, now: Time, frame: F) {
+        self.receiver.flush(now, &mut self.out);
+        self.out.push(Disposal::Deliver(frame));
+    }
+
     /// What becomes of handles, in order, until there is nothing.
     #[inline]
     pub fn poll(&mut self) -> Option<Disposal<F>> {

@@ -99,10 +99,17 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// Hands on what is held, in order; what is missing is lost.
+    pub(super) fn flush(&mut self, now: Time, out: &mut Outbox<F>) {
+        if !self.holes.is_empty() {
+            out.counters.lost += self.holes.place_count();
+            self.holes.clear();
+            self.advance(now, out);
+        }
+    }
+
+    /// Knows of no start any more.
     pub(super) fn stop(&mut self, now: Time, out: &mut Outbox<F>) {
-        out.counters.lost += self.holes.place_count();
-        self.holes.clear();
-        self.advance(now, out);
+        self.flush(now, out);
         self.epoch = None;
         self.notice = Notice::default();
         self.renotify_at = None;
