@@ -58,8 +58,10 @@ pub struct Frame {
     pub ordered: bool,
     /// How it left.
     pub departure: Departure,
-    /// Times that it, or a copy of it, arrived.
-    pub arrivals: u32,
+    /// When it left for the first time.
+    pub left_at: Time,
+    /// When it, or a copy of it, arrived for the first time.
+    pub arrived_at: Option<Time>,
     /// Times that it was handed on.
     pub deliveries: u32,
     /// It was held by an end that restarted.
@@ -157,7 +159,8 @@ impl<const BITS: u32> LinkPair<BITS> {
                     len,
                     ordered,
                     departure: Departure::Waits,
-                    arrivals: 0,
+                    left_at: Time::MAX,
+                    arrived_at: None,
                     deliveries: 0,
                     vanished: false,
                 });
@@ -199,6 +202,11 @@ impl<const BITS: u32> LinkPair<BITS> {
     /// The present.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Of the wire, in one direction.
+    pub fn delay(&self) -> Span {
+        self.delay
     }
 
     /// Everything that passed so far, in both directions, and how much of it was lost.
@@ -286,7 +294,7 @@ impl<const BITS: u32> LinkPair<BITS> {
     fn arrive(&mut self, side: Side, flight: Flight) {
         let now = self.now;
         if let Some(no) = flight.frame {
-            self.frames[no as usize].arrivals += 1;
+            self.frames[no as usize].arrived_at.get_or_insert(now);
         }
         let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
         let end = self.end_mut(side);
@@ -322,6 +330,7 @@ impl<const BITS: u32> LinkPair<BITS> {
         };
         let len = frame.map_or(OWN_BYTES, |no| {
             let frame = &mut self.frames[no as usize];
+            frame.left_at = frame.left_at.min(now);
             frame.departure = if signal.is_some() { Departure::Numbered } else { Departure::Plain };
             u64::from(frame.len)
         });

@@ -197,7 +197,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             return Some(Signal::Hello(answer));
         }
         if self.handshake.is_due() {
-            return Some(Signal::Hello(self.handshake.hello(now)));
+            return Some(Signal::Hello(self.handshake.hello(now, self.sender.next_number())));
         }
         if let Some(signal) = self.receiver.poll_urgent(now, &mut self.out) {
             return Some(signal);
@@ -270,6 +270,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             HelloKind::Open => self.on_open(now, hello),
             HelloKind::Close => {
                 if self.receiver.epoch() == Some(hello.epoch) {
+                    self.receiver.on_dummy(now, hello.stamp_ns, &mut self.out);
                     self.receiver.stop(now, &mut self.out);
                 }
                 self.answer = Some(Hello { kind: HelloKind::Closed, ..*hello });

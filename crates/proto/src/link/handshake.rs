@@ -29,6 +29,8 @@ pub(super) struct Handshake {
     reopen: Option<u32>,
     rtt_known: Option<Span>,
     rtt_ns: u32,
+    /// Frames of this epoch had numbers.
+    numbered: bool,
     tries: u8,
     due: bool,
     /// When the hello is repeated, or the wait for ACKs ends.
@@ -87,6 +89,7 @@ impl Handshake {
             reopen: None,
             rtt_known,
             rtt_ns: 0,
+            numbered: false,
             tries: 0,
             due: false,
             at: None,
@@ -181,6 +184,7 @@ impl Handshake {
             }
             State::Opening if hello.rtt_ns == self.rtt_ns => {
                 self.state = State::Active;
+                self.numbered = true;
                 (self.due, self.at) = (false, None);
                 Some(Span::from_ns(u64::from(self.rtt_ns)))
             }
@@ -198,17 +202,18 @@ impl Handshake {
         self.due
     }
 
-    /// The hello that is due leaves now.
-    pub(super) fn hello(&mut self, now: Time) -> Hello {
-        let (kind, rtt_ns) = match self.state {
-            State::Measuring => (HelloKind::Open, 0),
-            State::Opening => (HelloKind::Open, self.rtt_ns),
-            _ => (HelloKind::Close, 0),
+    /// The hello that is due leaves now. A close says the number that the next frame would have had, `next`, in place
+    /// of a time: the receiver then knows of a tail that it has never seen, and counts it.
+    pub(super) fn hello(&mut self, now: Time, next: u32) -> Hello {
+        let (kind, stamp_ns, rtt_ns) = match self.state {
+            State::Measuring => (HelloKind::Open, stamp(now), 0),
+            State::Opening => (HelloKind::Open, stamp(now), self.rtt_ns),
+            _ => (HelloKind::Close, if self.numbered { next } else { 0 }, 0),
         };
         self.due = false;
         self.at = Some(now + self.wait() * (1 << self.tries.min(OPEN_TRIES)));
         self.tries += 1;
-        Hello { kind, epoch: self.epoch, stamp_ns: stamp(now), rtt_ns }
+        Hello { kind, epoch: self.epoch, stamp_ns, rtt_ns }
     }
 
     pub(super) fn on_timeout(&mut self, now: Time) -> Lapse {
@@ -249,6 +254,7 @@ impl Handshake {
 
     fn open(&mut self, epoch: u32) {
         self.epoch = epoch;
+        self.numbered = false;
         if let Some(rtt) = self.rtt_known {
             self.rtt_ns = (rtt.as_ps().div_ceil(1000)).clamp(1, u64::from(RTT_NS_MAX)) as u32;
             self.say(State::Opening);

@@ -116,6 +116,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.epoch
     }
 
+    /// The number of the next frame.
+    pub(super) fn next_number(&self) -> u32 {
+        Seq::<BITS>::of(self.next).get()
+    }
+
     pub(super) fn watch(&mut self) -> &mut Watch {
         &mut self.watch
     }
@@ -152,7 +157,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         assert!(self.leaving.is_none(), "a frame that was polled is reported as sent before the next");
         let ordered = waiting.ordered && self.watch.stance() == Stance::Ordered;
         self.leaving = Some(Waiting { ordered, ..waiting });
-        Signal::Data { epoch: self.epoch, seq: Seq::<BITS>::of(self.next).get(), ordered, again: false, ack }
+        Signal::Data { epoch: self.epoch, seq: self.next_number(), ordered, again: false, ack }
     }
 
     /// True: the stance has changed.
@@ -234,7 +239,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.dummies_owed = self.dummies_owed.saturating_sub(1);
         self.probe.due = false;
         out.counters.dummies += 1;
-        Signal::Dummy { epoch: self.epoch, next: Seq::<BITS>::of(self.next).get(), ack }
+        Signal::Dummy { epoch: self.epoch, next: self.next_number(), ack }
     }
 
     /// The receiver has everything before `ack.next`. An old one moves nothing back.

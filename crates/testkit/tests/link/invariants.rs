@@ -68,6 +68,12 @@ fn unaccounted<const BITS: u32>(pair: &LinkPair<BITS>, side: Side, course: Cours
     if course == Course::Broken {
         return None;
     }
+    // A copy that finds no room is none, and one that comes when it has been given up is too late.
+    let soon = |frame: &&Frame| frame.arrived_at.is_some_and(|at| at.since(frame.left_at) < pair.delay() * 6);
+    let in_vain = pair.frames().iter().filter(lost).filter(soon).count() as u64;
+    if in_vain > counters.overflowed {
+        return Some(format!("{in_vain} frames are lost to {side:?} that have arrived"));
+    }
     if missing != counters.lost {
         return Some(format!("{side:?} counts {} lost of {missing}", counters.lost));
     }

@@ -3,3 +3,4 @@
 mod explore;
 mod invariants;
 mod recovery;
+mod swarm;
