@@ -389,6 +389,7 @@ fn sum(past: &Counters, present: &Counters) -> Counters {
         unkept: past.unkept + present.unkept,
         refused: past.refused + present.refused,
         reopened: past.reopened + present.reopened,
+        abandoned: past.abandoned + present.abandoned,
         fallbacks: past.fallbacks + present.fallbacks,
         tx_bytes: present.tx_bytes,
         tx_bytes_max: past.tx_bytes_max.max(present.tx_bytes_max),

@@ -104,6 +104,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Releases everything: the other end is gone, or has given up what is left.
     pub(super) fn release_all(&mut self, out: &mut Outbox<F>) {
+        out.counters.abandoned += self.next - self.acked;
         self.release_before(self.next, out);
         self.again.clear();
         self.probe = Probe::default();
