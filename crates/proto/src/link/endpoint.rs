@@ -155,9 +155,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     }
 
     /// When to call [`Endpoint::on_timeout`], if nothing else happens. Nothing: never; so it is when all is quiet.
+    #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        let times = [self.sender.next_timeout(), self.receiver.next_timeout(), self.handshake.next_timeout()];
-        times.into_iter().flatten().min()
+        let halves = self.sender.next_timeout().min(self.receiver.next_timeout());
+        Some(halves.min(self.handshake.next_timeout())).filter(|at| *at < Time::MAX)
     }
 
     /// What was counted.

@@ -33,8 +33,8 @@ pub(super) struct Handshake {
     numbered: bool,
     tries: u8,
     due: bool,
-    /// When the hello is repeated, or the wait for ACKs ends.
-    at: Option<Time>,
+    /// When the hello is repeated, or the wait for ACKs ends; never when nothing is waited for.
+    at: Time,
     /// From then on traffic starts another attempt.
     retry_at: Time,
 }
@@ -92,7 +92,7 @@ impl Handshake {
             numbered: false,
             tries: 0,
             due: false,
-            at: None,
+            at: Time::MAX,
             retry_at: Time::ZERO,
         }
     }
@@ -136,7 +136,7 @@ impl Handshake {
         match self.state {
             State::Active => {
                 self.state = State::Draining;
-                self.at = Some(now + drain_max);
+                self.at = now + drain_max;
             }
             State::Measuring | State::Opening => self.close(false),
             _ => {}
@@ -185,7 +185,7 @@ impl Handshake {
             State::Opening if hello.rtt_ns == self.rtt_ns => {
                 self.state = State::Active;
                 self.numbered = true;
-                (self.due, self.at) = (false, None);
+                (self.due, self.at) = (false, Time::MAX);
                 Some(Span::from_ns(u64::from(self.rtt_ns)))
             }
             _ => None,
@@ -211,16 +211,16 @@ impl Handshake {
             _ => (HelloKind::Close, if self.numbered { next } else { 0 }, 0),
         };
         self.due = false;
-        self.at = Some(now + self.wait() * (1 << self.tries.min(OPEN_TRIES)));
+        self.at = now + self.wait() * (1 << self.tries.min(OPEN_TRIES));
         self.tries += 1;
         Hello { kind, epoch: self.epoch, stamp_ns, rtt_ns }
     }
 
     pub(super) fn on_timeout(&mut self, now: Time) -> Lapse {
-        if self.at.is_none_or(|at| now < at) {
+        if now < self.at {
             return Lapse::None;
         }
-        self.at = None;
+        self.at = Time::MAX;
         let tries_max = match self.state {
             State::Draining => {
                 self.close(true);
@@ -237,7 +237,7 @@ impl Handshake {
         Lapse::None
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Time {
         self.at
     }
 
@@ -270,12 +270,12 @@ impl Handshake {
 
     fn say(&mut self, state: State) {
         self.state = state;
-        (self.tries, self.due, self.at) = (0, true, None);
+        (self.tries, self.due, self.at) = (0, true, Time::MAX);
     }
 
     fn sleep(&mut self, now: Time) {
         self.state = State::Dormant;
-        (self.due, self.at) = (false, None);
+        (self.due, self.at) = (false, Time::MAX);
         self.retry_at = now + RETRY;
         if let Some(epoch) = self.reopen.take() {
             self.open_asked(epoch);
