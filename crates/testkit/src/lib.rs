@@ -19,11 +19,13 @@
 mod dice;
 mod host;
 mod lane;
+mod link_conveyor;
 mod link_pair;
 mod pair;
 
 pub use dice::Dice;
 pub use host::Received;
 pub use lane::{Direction, Luck, Sighting};
-pub use link_pair::{Frame, FrameNo, LinkPair, Order, Passing};
+pub use link_conveyor::LinkConveyor;
+pub use link_pair::{Departure, Frame, FrameNo, LinkPair, Order, Passing};
 pub use pair::{Cause, Ending, Expired, Pair, Side};

@@ -56,16 +56,27 @@ pub struct Frame {
     pub len: u32,
     /// Whether it must keep its order.
     pub ordered: bool,
-    /// It left without a header.
-    pub plain: bool,
-    /// It left with a number.
-    pub numbered: bool,
-    /// Times that it, or a copy of it, arrived.
-    pub arrivals: u32,
+    /// How it left.
+    pub departure: Departure,
+    /// When it left for the first time.
+    pub left_at: Time,
+    /// When it, or a copy of it, arrived for the first time.
+    pub arrived_at: Option<Time>,
     /// Times that it was handed on.
     pub deliveries: u32,
     /// It was held by an end that restarted.
     pub vanished: bool,
+}
+
+/// How a frame left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Departure {
+    /// It did not yet.
+    Waits,
+    /// Without a header.
+    Plain,
+    /// With a number.
+    Numbered,
 }
 
 /// What happens to an end at a time.
@@ -147,9 +158,9 @@ impl<const BITS: u32> LinkPair<BITS> {
                     from: side,
                     len,
                     ordered,
-                    plain: false,
-                    numbered: false,
-                    arrivals: 0,
+                    departure: Departure::Waits,
+                    left_at: Time::MAX,
+                    arrived_at: None,
                     deliveries: 0,
                     vanished: false,
                 });
@@ -191,6 +202,11 @@ impl<const BITS: u32> LinkPair<BITS> {
     /// The present.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Of the wire, in one direction.
+    pub fn delay(&self) -> Span {
+        self.delay
     }
 
     /// Everything that passed so far, in both directions, and how much of it was lost.
@@ -278,18 +294,16 @@ impl<const BITS: u32> LinkPair<BITS> {
     fn arrive(&mut self, side: Side, flight: Flight) {
         let now = self.now;
         if let Some(no) = flight.frame {
-            self.frames[no as usize].arrivals += 1;
+            self.frames[no as usize].arrived_at.get_or_insert(now);
         }
+        let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
+        let end = self.end_mut(side);
+        end.held.extend(flight.frame);
         match flight.signal {
-            Some(signal) => {
-                let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
-                let end = self.end_mut(side);
-                end.held.extend(flight.frame);
-                end.endpoint.on_signal(now, &signal, flight.frame.zip(len));
-                self.dispose(side);
-            }
-            None => self.deliver(side, flight.frame.expect("a plain frame is somebody's")),
+            Some(signal) => end.endpoint.on_signal(now, &signal, flight.frame.zip(len)),
+            None => end.endpoint.on_plain(now, flight.frame.expect("a plain frame is somebody's")),
         }
+        self.dispose(side);
     }
 
     fn transmit(&mut self, side: Side, loses: &mut impl FnMut(&Passing) -> bool) {
@@ -316,10 +330,8 @@ impl<const BITS: u32> LinkPair<BITS> {
         };
         let len = frame.map_or(OWN_BYTES, |no| {
             let frame = &mut self.frames[no as usize];
-            match signal {
-                None => frame.plain = true,
-                Some(_) => frame.numbered = true,
-            }
+            frame.left_at = frame.left_at.min(now);
+            frame.departure = if signal.is_some() { Departure::Numbered } else { Departure::Plain };
             u64::from(frame.len)
         });
         end.free_at = now + self.config.rate.serialize(Bytes::new(len + GAP_BYTES));
@@ -377,6 +389,7 @@ fn sum(past: &Counters, present: &Counters) -> Counters {
         unkept: past.unkept + present.unkept,
         refused: past.refused + present.refused,
         reopened: past.reopened + present.reopened,
+        abandoned: past.abandoned + present.abandoned,
         fallbacks: past.fallbacks + present.fallbacks,
         tx_bytes: present.tx_bytes,
         tx_bytes_max: past.tx_bytes_max.max(present.tx_bytes_max),

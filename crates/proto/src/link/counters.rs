@@ -15,6 +15,8 @@ pub struct Counters {
     pub refused: u64,
     /// Sender: times that it had to begin anew: the other end had restarted, or did not answer.
     pub reopened: u64,
+    /// Sender: frames that were let go without knowing what became of them, because the other end had restarted or was silent.
+    pub abandoned: u64,
     /// Sender: steps down from ordered to non-blocking and from there to no protection, because too much is lost.
     pub fallbacks: u64,
     /// Sender: bytes that are kept now, and the most there were.

@@ -129,6 +129,14 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         }
     }
 
+    /// A frame without a header has arrived: its sender does not protect, or has just restarted. What is held from before
+    /// goes first. A host that knows the direction to be dormant may hand the frame on itself.
+    #[inline]
+    pub fn on_plain(&mut self, now: Time, frame: F) {
+        self.receiver.flush(now, &mut self.out);
+        self.out.push(Disposal::Deliver(frame));
+    }
+
     /// What becomes of handles, in order, until there is nothing.
     #[inline]
     pub fn poll(&mut self) -> Option<Disposal<F>> {
@@ -147,9 +155,10 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     }
 
     /// When to call [`Endpoint::on_timeout`], if nothing else happens. Nothing: never; so it is when all is quiet.
+    #[inline]
     pub fn next_timeout(&self) -> Option<Time> {
-        let times = [self.sender.next_timeout(), self.receiver.next_timeout(), self.handshake.next_timeout()];
-        times.into_iter().flatten().min()
+        let halves = self.sender.next_timeout().min(self.receiver.next_timeout());
+        Some(halves.min(self.handshake.next_timeout())).filter(|at| *at < Time::MAX)
     }
 
     /// What was counted.
@@ -189,7 +198,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             return Some(Signal::Hello(answer));
         }
         if self.handshake.is_due() {
-            return Some(Signal::Hello(self.handshake.hello(now)));
+            return Some(Signal::Hello(self.handshake.hello(now, self.sender.next_number())));
         }
         if let Some(signal) = self.receiver.poll_urgent(now, &mut self.out) {
             return Some(signal);
@@ -262,6 +271,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             HelloKind::Open => self.on_open(now, hello),
             HelloKind::Close => {
                 if self.receiver.epoch() == Some(hello.epoch) {
+                    self.receiver.on_dummy(now, hello.stamp_ns, &mut self.out);
                     self.receiver.stop(now, &mut self.out);
                 }
                 self.answer = Some(Hello { kind: HelloKind::Closed, ..*hello });

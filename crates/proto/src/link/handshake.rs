@@ -29,10 +29,12 @@ pub(super) struct Handshake {
     reopen: Option<u32>,
     rtt_known: Option<Span>,
     rtt_ns: u32,
+    /// Frames of this epoch had numbers.
+    numbered: bool,
     tries: u8,
     due: bool,
-    /// When the hello is repeated, or the wait for ACKs ends.
-    at: Option<Time>,
+    /// When the hello is repeated, or the wait for ACKs ends; never when nothing is waited for.
+    at: Time,
     /// From then on traffic starts another attempt.
     retry_at: Time,
 }
@@ -87,9 +89,10 @@ impl Handshake {
             reopen: None,
             rtt_known,
             rtt_ns: 0,
+            numbered: false,
             tries: 0,
             due: false,
-            at: None,
+            at: Time::MAX,
             retry_at: Time::ZERO,
         }
     }
@@ -133,7 +136,7 @@ impl Handshake {
         match self.state {
             State::Active => {
                 self.state = State::Draining;
-                self.at = Some(now + drain_max);
+                self.at = now + drain_max;
             }
             State::Measuring | State::Opening => self.close(false),
             _ => {}
@@ -181,7 +184,8 @@ impl Handshake {
             }
             State::Opening if hello.rtt_ns == self.rtt_ns => {
                 self.state = State::Active;
-                (self.due, self.at) = (false, None);
+                self.numbered = true;
+                (self.due, self.at) = (false, Time::MAX);
                 Some(Span::from_ns(u64::from(self.rtt_ns)))
             }
             _ => None,
@@ -198,24 +202,25 @@ impl Handshake {
         self.due
     }
 
-    /// The hello that is due leaves now.
-    pub(super) fn hello(&mut self, now: Time) -> Hello {
-        let (kind, rtt_ns) = match self.state {
-            State::Measuring => (HelloKind::Open, 0),
-            State::Opening => (HelloKind::Open, self.rtt_ns),
-            _ => (HelloKind::Close, 0),
+    /// The hello that is due leaves now. A close says the number that the next frame would have had, `next`, in place
+    /// of a time: the receiver then knows of a tail that it has never seen, and counts it.
+    pub(super) fn hello(&mut self, now: Time, next: u32) -> Hello {
+        let (kind, stamp_ns, rtt_ns) = match self.state {
+            State::Measuring => (HelloKind::Open, stamp(now), 0),
+            State::Opening => (HelloKind::Open, stamp(now), self.rtt_ns),
+            _ => (HelloKind::Close, if self.numbered { next } else { 0 }, 0),
         };
         self.due = false;
-        self.at = Some(now + self.wait() * (1 << self.tries.min(OPEN_TRIES)));
+        self.at = now + self.wait() * (1 << self.tries.min(OPEN_TRIES));
         self.tries += 1;
-        Hello { kind, epoch: self.epoch, stamp_ns: stamp(now), rtt_ns }
+        Hello { kind, epoch: self.epoch, stamp_ns, rtt_ns }
     }
 
     pub(super) fn on_timeout(&mut self, now: Time) -> Lapse {
-        if self.at.is_none_or(|at| now < at) {
+        if now < self.at {
             return Lapse::None;
         }
-        self.at = None;
+        self.at = Time::MAX;
         let tries_max = match self.state {
             State::Draining => {
                 self.close(true);
@@ -232,7 +237,7 @@ impl Handshake {
         Lapse::None
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_timeout(&self) -> Time {
         self.at
     }
 
@@ -249,6 +254,7 @@ impl Handshake {
 
     fn open(&mut self, epoch: u32) {
         self.epoch = epoch;
+        self.numbered = false;
         if let Some(rtt) = self.rtt_known {
             self.rtt_ns = (rtt.as_ps().div_ceil(1000)).clamp(1, u64::from(RTT_NS_MAX)) as u32;
             self.say(State::Opening);
@@ -264,12 +270,12 @@ impl Handshake {
 
     fn say(&mut self, state: State) {
         self.state = state;
-        (self.tries, self.due, self.at) = (0, true, None);
+        (self.tries, self.due, self.at) = (0, true, Time::MAX);
     }
 
     fn sleep(&mut self, now: Time) {
         self.state = State::Dormant;
-        (self.due, self.at) = (false, None);
+        (self.due, self.at) = (false, Time::MAX);
         self.retry_at = now + RETRY;
         if let Some(epoch) = self.reopen.take() {
             self.open_asked(epoch);

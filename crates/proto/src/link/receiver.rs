@@ -30,8 +30,8 @@ pub(super) struct Receiver<F, const BITS: u32> {
     held_count: u32,
     held_bytes: u64,
     notice: Notice,
-    /// When holes that the sender was told of are looked at again.
-    renotify_at: Option<Time>,
+    /// When holes that the sender was told of are looked at again; never without holes.
+    renotify_at: Time,
     /// What the sender was last told `next` is.
     told: u64,
     /// What has arrived since.
@@ -46,13 +46,17 @@ struct Held<F> {
     len: u32,
 }
 
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Pause {
     asked: bool,
     /// Times that this is still to be said at once.
     copies: u8,
-    /// When a pause that lasts is said again.
-    again_at: Option<Time>,
+    /// When a pause that lasts is said again; never without one.
+    again_at: Time,
+}
+
+impl Pause {
+    const NONE: Self = Self { asked: false, copies: 0, again_at: Time::MAX };
 }
 
 /// ACKs owed to dummies at once: more would say nothing more.
@@ -73,11 +77,11 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             held_count: 0,
             held_bytes: 0,
             notice: Notice::default(),
-            renotify_at: None,
+            renotify_at: Time::MAX,
             told: 0,
             news_bytes: 0,
             acks_owed: 0,
-            pause: Pause::default(),
+            pause: Pause::NONE,
         }
     }
 
@@ -99,15 +103,22 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// Hands on what is held, in order; what is missing is lost.
+    pub(super) fn flush(&mut self, now: Time, out: &mut Outbox<F>) {
+        if !self.holes.is_empty() {
+            out.counters.lost += self.holes.place_count();
+            self.holes.clear();
+            self.advance(now, out);
+        }
+    }
+
+    /// Knows of no start any more.
     pub(super) fn stop(&mut self, now: Time, out: &mut Outbox<F>) {
-        out.counters.lost += self.holes.place_count();
-        self.holes.clear();
-        self.advance(now, out);
+        self.flush(now, out);
         self.epoch = None;
         self.notice = Notice::default();
-        self.renotify_at = None;
+        self.renotify_at = Time::MAX;
         self.acks_owed = 0;
-        self.pause = Pause::default();
+        self.pause = Pause::NONE;
     }
 
     /// The numbered frame has arrived.
@@ -162,7 +173,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             // It stays missing, and is asked for again when the holes are looked at again: there may be room by then.
             out.counters.overflowed += 1;
             out.counters.missed += u64::from(is_new);
-            self.renotify_at.get_or_insert(now + self.timing.renotify);
+            self.renotify_at = self.renotify_at.min(now + self.timing.renotify);
             out.push(Disposal::Discard(held.frame));
             return;
         }
@@ -250,22 +261,25 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             self.acks_owed = self.acks_owed.max(1);
             self.advance(now, out);
         }
-        if self.renotify_at.is_some_and(|at| at <= now) {
+        if self.renotify_at <= now {
             if let Some(first) = self.holes.first_untold(now, self.timing.renotify) {
                 self.notice.begin(first, self.control_copies, false);
             }
             // What is told now is told at `now` or soon after.
             let patience = self.timing.renotify;
-            self.renotify_at = self.holes.least_told().map(|told| (told + patience).max(now + patience / 4));
+            let again = |told: Time| (told + patience).max(now + patience / 4);
+            self.renotify_at = self.holes.least_told().map_or(Time::MAX, again);
         }
-        if self.pause.again_at.is_some_and(|at| at <= now) {
+        if self.pause.again_at <= now {
             self.say_pause(now, true);
         }
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
-        let give_up = self.holes.oldest().map(|since| since.saturating_add(self.timing.give_up));
-        [give_up, self.renotify_at, self.pause.again_at].into_iter().flatten().min()
+    #[inline]
+    pub(super) fn next_timeout(&self) -> Time {
+        let give_up =
+            self.holes.oldest().map_or(Time::MAX, |since| since.saturating_add(self.timing.give_up));
+        give_up.min(self.renotify_at).min(self.pause.again_at)
     }
 
     fn ack(&self) -> Option<Ack> {
@@ -288,7 +302,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         }
         out.counters.missed += end - self.seen;
         self.holes.open(self.seen, end, now);
-        self.renotify_at.get_or_insert(now + self.timing.renotify);
+        self.renotify_at = self.renotify_at.min(now + self.timing.renotify);
         if let Some(first) = self.holes.first_of_last(Missing::HOLES_MAX) {
             self.notice.begin(first, self.control_copies, true);
         }
@@ -320,7 +334,8 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         }
         self.next = end;
         out.counters.rx_bytes = self.held_bytes;
-        if self.holes.is_empty() && self.renotify_at.take().is_some() {
+        if self.holes.is_empty() && self.renotify_at != Time::MAX {
+            self.renotify_at = Time::MAX;
             // No dummy follows the last copy, so nobody would ask.
             self.acks_owed = self.acks_owed.max(1);
         }
@@ -330,7 +345,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     fn say_pause(&mut self, now: Time, asked: bool) {
-        let again_at = asked.then(|| now + self.timing.pause_max / 2);
+        let again_at = if asked { now + self.timing.pause_max / 2 } else { Time::MAX };
         self.pause = Pause { asked, copies: self.control_copies, again_at };
     }
 }

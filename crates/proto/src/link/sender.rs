@@ -33,7 +33,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     credit: u64,
     dummies_owed: u8,
     probe: Probe,
-    paused_until: Option<Time>,
+    /// When a pause ends by itself; never: there is none.
+    paused_until: Time,
     /// The frame that was polled and not confirmed by [`Sender::on_sent`].
     leaving: Option<Waiting>,
     watch: Watch,
@@ -59,12 +60,16 @@ impl<F> Default for Slot<F> {
 }
 
 /// Asks a receiver that says nothing.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Debug)]
 struct Probe {
-    /// When to ask; nothing while all is settled.
-    at: Option<Time>,
+    /// When to ask; never while all is settled.
+    at: Time,
     count: u8,
     due: bool,
+}
+
+impl Probe {
+    const NONE: Self = Self { at: Time::MAX, count: 0, due: false };
 }
 
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
@@ -84,8 +89,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             again: VecDeque::new(),
             credit: 0,
             dummies_owed: 0,
-            probe: Probe::default(),
-            paused_until: None,
+            probe: Probe::NONE,
+            paused_until: Time::MAX,
             leaving: None,
             watch: Watch::new(config),
         }
@@ -104,16 +109,22 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Releases everything: the other end is gone, or has given up what is left.
     pub(super) fn release_all(&mut self, out: &mut Outbox<F>) {
+        out.counters.abandoned += self.next - self.acked;
         self.release_before(self.next, out);
         self.again.clear();
-        self.probe = Probe::default();
-        self.paused_until = None;
+        self.probe = Probe::NONE;
+        self.paused_until = Time::MAX;
         self.dummies_owed = 0;
         self.leaving = None;
     }
 
     pub(super) fn epoch(&self) -> u8 {
         self.epoch
+    }
+
+    /// The number of the next frame.
+    pub(super) fn next_number(&self) -> u32 {
+        Seq::<BITS>::of(self.next).get()
     }
 
     pub(super) fn watch(&mut self) -> &mut Watch {
@@ -143,7 +154,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Whether a normal frame may leave now.
     pub(super) fn is_open(&self, now: Time) -> bool {
-        self.next - self.acked < self.window && self.paused_until.is_none_or(|until| until <= now)
+        self.next - self.acked < self.window && (self.paused_until == Time::MAX || self.paused_until <= now)
     }
 
     /// The header of the normal frame that leaves now.
@@ -152,7 +163,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         assert!(self.leaving.is_none(), "a frame that was polled is reported as sent before the next");
         let ordered = waiting.ordered && self.watch.stance() == Stance::Ordered;
         self.leaving = Some(Waiting { ordered, ..waiting });
-        Signal::Data { epoch: self.epoch, seq: Seq::<BITS>::of(self.next).get(), ordered, again: false, ack }
+        Signal::Data { epoch: self.epoch, seq: self.next_number(), ordered, again: false, ack }
     }
 
     /// True: the stance has changed.
@@ -164,7 +175,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         };
         let len = waiting.len.get();
         if self.is_drained() {
-            self.probe = Probe { at: Some(now + self.timing.probe), ..Probe::default() };
+            self.probe = Probe { at: now + self.timing.probe, ..Probe::NONE };
         }
         self.slots.make_room(self.acked, self.next, self.next + 1);
         let room = self.kept_bytes + len <= self.room_bytes;
@@ -234,7 +245,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.dummies_owed = self.dummies_owed.saturating_sub(1);
         self.probe.due = false;
         out.counters.dummies += 1;
-        Signal::Dummy { epoch: self.epoch, next: Seq::<BITS>::of(self.next).get(), ack }
+        Signal::Dummy { epoch: self.epoch, next: self.next_number(), ack }
     }
 
     /// The receiver has everything before `ack.next`. An old one moves nothing back.
@@ -246,9 +257,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             return false;
         };
         self.release_before(place, out);
-        self.paused_until = ack.pause.then(|| now + self.timing.pause_max);
-        let at = (!self.is_drained()).then(|| now + self.timing.probe);
-        self.probe = Probe { at, ..Probe::default() };
+        self.paused_until = if ack.pause { now + self.timing.pause_max } else { Time::MAX };
+        let at = if self.is_drained() { Time::MAX } else { now + self.timing.probe };
+        self.probe = Probe { at, ..Probe::NONE };
         true
     }
 
@@ -287,25 +298,23 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// The receiver was silent for long. False: it is taken for gone.
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
-        if self.paused_until.is_some_and(|until| until <= now) {
-            self.paused_until = None;
+        if self.paused_until <= now {
+            self.paused_until = Time::MAX;
         }
-        if self.probe.at.is_none_or(|at| now < at) {
+        if now < self.probe.at {
             return true;
         }
         if self.probe.count == PROBES_MAX {
             return false;
         }
         let count = self.probe.count + 1;
-        self.probe = Probe { at: Some(now + self.timing.probe * (1 << count)), count, due: true };
+        self.probe = Probe { at: now + self.timing.probe * (1 << count), count, due: true };
         true
     }
 
-    pub(super) fn next_timeout(&self) -> Option<Time> {
-        match (self.probe.at, self.paused_until) {
-            (Some(probe), Some(pause)) => Some(probe.min(pause)),
-            (probe, pause) => probe.or(pause),
-        }
+    #[inline]
+    pub(super) fn next_timeout(&self) -> Time {
+        self.probe.at.min(self.paused_until)
     }
 
     fn place_under_way(&self, seq: u32) -> Option<u64> {

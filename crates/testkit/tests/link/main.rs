@@ -1,3 +1,6 @@
 //! Protected links, from lost frames to restarts of either end.
 
+mod explore;
+mod invariants;
 mod recovery;
+mod swarm;

@@ -84,13 +84,14 @@ pub struct Ack {
     pub pause: bool,
 }
 
-/// What a receiver misses. It says the whole state, so that one that is lost is made good by the next, and one that comes twice
-/// does nothing new.
+/// What a receiver misses. It says a state and not a change, so that one that is lost is made good by the next, and one that
+/// comes twice does nothing new.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Missing {
     /// What there is to say besides.
     pub ack: Ack,
-    /// Of the numbers before this one and not before `ack.next`, exactly those in `holes` are missing.
+    /// Of the numbers before this one and not before the first hole, exactly those in `holes` are missing. The first hole is
+    /// at `ack.next`, unless there are more than fit: then the next notification goes on where this one ends.
     pub upto: u32,
     /// Ascending and apart; the first `hole_count` mean something.
     pub holes: [Hole; Missing::HOLES_MAX],
@@ -119,7 +120,8 @@ pub struct Hello {
     pub kind: HelloKind,
     /// The whole epoch: another one for every start.
     pub epoch: u32,
-    /// For an answer to carry back: the sender's clock in nanoseconds, as far as it goes.
+    /// For an answer to carry back: the sender's clock in nanoseconds, as far as it goes. In a [`HelloKind::Close`] it is the
+    /// number that the next frame would have had.
     pub stamp_ns: u32,
     /// The round trip as measured by the sender of the direction; 0 as long as it is not known.
     pub rtt_ns: u32,
