@@ -245,13 +245,9 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
         let ack = self.ack().filter(|_| self.is_ack_due())?;
         self.on_told(1);
-        if let Some((missing, _)) = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack) {
-            out.counters.notifications += 1;
-            out.counters.renotifications += 1;
-            return Some(Signal::Missing(missing));
-        }
         out.counters.acks += 1;
-        Some(Signal::Ack(ack))
+        let state = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack);
+        Some(state.map_or(Signal::Ack(ack), |(missing, _)| Signal::Missing(missing)))
     }
 
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Outbox<F>) {

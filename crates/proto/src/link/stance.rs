@@ -32,9 +32,10 @@ pub(super) struct Watch {
 const MISSED_MIN: u64 = 16;
 /// Frames before a rate is believed: a single burst is none.
 const SENT_MIN: u64 = 1024;
-/// A window ends with so many losses, or so many frames, and half of it is kept.
+/// A window ends with so many losses, or so many frames, and half of it is kept. Less than 6 in 10⁵ is not told apart from
+/// less still: one copy does for both.
 const MISSED_MAX: u64 = 256;
-const SENT_MAX: u64 = 1 << 20;
+const SENT_MAX: u64 = 1 << 18;
 
 impl Watch {
     pub(super) fn new(config: &Config) -> Self {
@@ -114,7 +115,7 @@ impl Watch {
             self.believe(loss);
         }
         let stepped = self.step_down() || self.step_up();
-        (self.sent, self.missed, self.refused) = (self.sent / 2, self.missed / 2, 0);
+        (self.sent, self.missed, self.refused) = (self.sent / 2, self.missed / 2, self.refused / 2);
         stepped
     }
 
@@ -158,7 +159,8 @@ impl Watch {
             _ => return false,
         };
         self.stance = lower;
-        self.refused = 0;
+        // What led here says nothing about what comes.
+        (self.sent, self.missed, self.refused) = (0, 0, 0);
         true
     }
 
