@@ -4,8 +4,11 @@
 //! before `seen` was sent. Between them lie [`Holes`], and frames that are held because they must not overtake what
 //! is missing; what is neither was handed on at once. When `next` is not `seen`, it is the first hole.
 
+use std::hash::{Hash, Hasher};
+
 use wiremend_units::{Span, Time};
 
+use super::fingerprint::Print;
 use super::holes::Holes;
 use super::notice::{self, Notice};
 use super::outbox::Outbox;
@@ -254,7 +257,6 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         let lost = self.holes.give_up(now, self.timing.give_up);
         if lost > 0 {
             out.counters.lost += lost;
-            self.acks_owed = self.acks_owed.max(1);
             self.advance(now, out);
         }
         if self.renotify_at <= now {
@@ -276,6 +278,21 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         let give_up =
             self.holes.oldest().map_or(Time::MAX, |since| since.saturating_add(self.timing.give_up));
         give_up.min(self.renotify_at).min(self.pause.again_at)
+    }
+
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>)
+    where
+        F: Hash,
+    {
+        print.add((self.epoch, self.next, self.seen, self.told, self.news_bytes, self.acks_owed));
+        print.add((self.pause.asked, self.pause.copies));
+        print.add_time(self.pause.again_at);
+        print.add_time(self.renotify_at);
+        self.holes.fingerprint(print);
+        self.notice.fingerprint(print);
+        for place in (self.next..self.seen).filter(|_| self.held_count > 0) {
+            print.add(self.held[place].map(|held| held.frame));
+        }
     }
 
     fn ack(&self) -> Option<Ack> {

@@ -4,6 +4,7 @@ mod backpressure;
 mod explore;
 mod hostile;
 mod invariants;
+mod patterns;
 mod recovery;
 mod stance;
 mod start_and_end;

@@ -88,6 +88,38 @@ fn a_lost_notification_is_made_good() {
     assert!(pair.counters(Side::B).renotifications > 0);
 }
 
+/// Nobody asks either: only the receiver's own clock is left.
+#[test]
+fn a_lost_notification_is_repeated_by_the_clock() {
+    let mut pair = active_pair(config());
+    pair.send(Side::A, 9, LEN, true);
+    let mut told = 0;
+    let ending = pair.run(|passing| {
+        told += u32::from(is_missing(passing));
+        let is_dummy = matches!(passing.signal, Some(Signal::Dummy { .. }));
+        is_fresh(passing, 7) || is_dummy || is_missing(passing) && told <= 2
+    });
+    assert_eq!(ending, Ending::Idle);
+    assert_all_in_order(&pair);
+    assert_eq!(pair.counters(Side::A).dummies, 3, "no probe was needed");
+}
+
+/// What does not fit is not taken for arrived.
+#[test]
+fn holes_that_a_notification_leaves_out_are_filled() {
+    let mut pair = active_pair(config());
+    pair.send(Side::A, 30, LEN, true);
+    let mut told = 0;
+    let ending = pair.run(|passing| {
+        told += u32::from(is_missing(passing));
+        let lost = (5..25).step_by(2).any(|number| is_fresh(passing, number));
+        lost || is_missing(passing) && told <= 21
+    });
+    assert_eq!(ending, Ending::Idle);
+    assert_all_in_order(&pair);
+    assert_eq!(pair.counters(Side::B).recovered, 10);
+}
+
 #[test]
 fn a_frame_that_cannot_come_is_given_up_and_counted() {
     let mut pair = active_pair(config());

@@ -1,8 +1,8 @@
 //! Protection begins, ends, and survives restarts of either end.
 
-use wiremend_proto::link::{Config, HelloKind, Signal};
+use wiremend_proto::link::{Config, Disposal, Endpoint, Hello, HelloKind, Signal, Transmit};
 use wiremend_testkit::{Departure, Ending, LinkPair, Order, Passing, Side};
-use wiremend_units::Span;
+use wiremend_units::{Bytes, Span, Time};
 
 use crate::{DELAY, LEN, active_pair, assert_all_in_order, config, is_fresh};
 
@@ -121,4 +121,46 @@ fn a_sender_that_restarts_overtakes_nothing() {
     assert_eq!(pair.run(lost), Ending::Idle);
     assert_eq!(pair.delivered(Side::B), (0..2).chain(3..40).collect::<Vec<_>>());
     assert_eq!(pair.counters(Side::B).lost, 1);
+}
+
+/// An end that was taken for gone and begins anew counts its epochs up; what it is told later must not fall among them.
+#[test]
+fn an_epoch_is_never_used_twice() {
+    let mut end = Endpoint::<u32>::new(Config { rtt: Some(DELAY * 2), ..config() });
+    let now = Time::from_ns(1);
+    let opens = |end: &mut Endpoint<u32>| match end.poll_transmit(now, None) {
+        Some(Transmit::Own(Signal::Hello(hello))) => hello,
+        other => panic!("a hello leaves, not {other:?}"),
+    };
+    let answer = |end: &mut Endpoint<u32>, kind, hello: Hello| {
+        end.on_signal(now, &Signal::Hello(Hello { kind, ..hello }), None);
+    };
+    end.activate(now, 7);
+    let open = opens(&mut end);
+    answer(&mut end, HelloKind::Accept, open);
+    answer(&mut end, HelloKind::Unknown, open);
+    let again = opens(&mut end);
+    assert_eq!((open.epoch, again.epoch), (7, 8));
+    end.deactivate(now);
+    let close = opens(&mut end);
+    answer(&mut end, HelloKind::Closed, close);
+    end.activate(now, 8);
+    assert_eq!(opens(&mut end).epoch, 9);
+}
+
+#[test]
+fn a_question_that_comes_twice_changes_nothing() {
+    let mut end = Endpoint::<u32>::new(config());
+    let now = Time::from_ns(1);
+    let hello = Hello { kind: HelloKind::Open, epoch: 3, stamp_ns: 0, rtt_ns: 2000 };
+    let data = |end: &mut Endpoint<u32>, seq| {
+        let signal = Signal::Data { epoch: 3, seq, ordered: true, again: false, ack: None };
+        end.on_signal(now, &signal, Some((seq, Bytes::new(100))));
+        end.poll()
+    };
+    end.on_signal(now, &Signal::Hello(hello), None);
+    assert_eq!(data(&mut end, 0), Some(Disposal::Deliver(0)));
+    end.on_signal(now, &Signal::Hello(hello), None);
+    assert_eq!(data(&mut end, 0), Some(Disposal::Discard(0)));
+    assert_eq!(data(&mut end, 1), Some(Disposal::Deliver(1)));
 }
