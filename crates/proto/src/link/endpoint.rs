@@ -244,8 +244,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             Gate::Numbered | Gate::Shut => None,
             Gate::Plain => {
                 if self.handshake.on_traffic(now) {
-                    self.sender.watch().try_again();
-                    self.stance = self.sender.stance();
                     return self.poll_urgent(now).map(Transmit::Own);
                 }
                 // A frame without a header carries no ACK: one of its own goes before it.
@@ -301,6 +299,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             HelloKind::Accept => {
                 if let Some(rtt) = self.handshake.on_accept(now, hello) {
                     self.sender.start(hello.epoch, Timing::of(&self.config, rtt));
+                    self.stance = self.sender.stance();
                 }
             }
             HelloKind::Closed => self.handshake.on_closed(now, hello),

@@ -207,7 +207,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn poll_urgent(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
         let ack = self.ack()?;
         if let Some((missing, is_new)) = self.notice.poll::<BITS>(now, &mut self.holes, self.seen, ack) {
-            self.on_told(1);
+            self.on_told();
             out.counters.notifications += 1;
             out.counters.renotifications += u64::from(!is_new);
             return Some(Signal::Missing(missing));
@@ -215,7 +215,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         if self.pause.copies == 0 {
             return None;
         }
-        self.on_told(1);
+        self.on_told();
         out.counters.acks += 1;
         Some(Signal::Ack(ack))
     }
@@ -227,7 +227,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             return None;
         }
         let ack = self.ack();
-        self.on_told(1);
+        self.on_told();
         ack
     }
 
@@ -247,7 +247,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     /// behind them.
     pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
         let ack = self.ack().filter(|_| self.is_ack_due())?;
-        self.on_told(1);
+        self.on_told();
         out.counters.acks += 1;
         let state = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack);
         Some(state.map_or(Signal::Ack(ack), |(missing, _)| Signal::Missing(missing)))
@@ -301,10 +301,10 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     }
 
     /// The sender is told where this end stands.
-    fn on_told(&mut self, acks: u8) {
+    fn on_told(&mut self) {
         self.told = self.next;
         self.news_bytes = 0;
-        self.acks_owed = self.acks_owed.saturating_sub(acks);
+        self.acks_owed = self.acks_owed.saturating_sub(1);
         self.pause.copies = self.pause.copies.saturating_sub(1);
     }
 

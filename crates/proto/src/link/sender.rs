@@ -107,6 +107,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.credit = timing.resend_burst_bytes * 100;
         self.dummies_owed = 0;
         self.timing = timing;
+        self.watch.start();
     }
 
     /// Releases everything: the other end is gone, or has given up what is left.
@@ -127,10 +128,6 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     /// The number of the next frame.
     pub(super) fn next_number(&self) -> u32 {
         Seq::<BITS>::of(self.next).get()
-    }
-
-    pub(super) fn watch(&mut self) -> &mut Watch {
-        &mut self.watch
     }
 
     pub(super) fn stance(&self) -> Stance {

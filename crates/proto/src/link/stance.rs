@@ -101,10 +101,12 @@ impl Watch {
         self.refused += 1;
     }
 
-    /// Protection is tried again after it was given up.
-    pub(super) fn try_again(&mut self) {
-        self.stance = self.stance.min(Stance::NonBlocking);
-        (self.sent, self.missed, self.refused, self.loss) = (0, 0, 0, None);
+    /// Protection begins, perhaps again after it was given up: then what led to that is long past.
+    pub(super) fn start(&mut self) {
+        if self.stance == Stance::PassThrough {
+            self.stance = Stance::NonBlocking;
+            (self.sent, self.missed, self.refused, self.loss) = (0, 0, 0, None);
+        }
     }
 
     fn end_window(&mut self) -> bool {
