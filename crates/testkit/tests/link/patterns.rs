@@ -93,7 +93,7 @@ pub(crate) fn close_config() -> Config {
     }
 }
 
-/// Both ends are active, and frames wait on both sides.
+/// Both ends are active, numbers are about to wrap, and frames wait on both sides.
 pub(crate) fn with_traffic(
     config: Config,
     from_a: usize,
@@ -103,6 +103,8 @@ pub(crate) fn with_traffic(
     let mut pair = Pair::new(config, DELAY);
     pair.order(Side::A, Order::Activate);
     pair.order(Side::B, Order::Activate);
+    pair.send(Side::A, 11, LEN, true);
+    pair.send(Side::B, 14, LEN, true);
     assert_eq!(pair.run(|_| false), Ending::Idle);
     for no in 0..from_a {
         pair.order(Side::A, Order::Send { len: LEN, ordered: ordered(no) });
