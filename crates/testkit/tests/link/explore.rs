@@ -40,7 +40,7 @@ fn four_losses_with_little_room() {
         resume_at: Some(Bytes::new(1000)),
         ..close_config()
     };
-    let met = explore("little room", Mishaps::losses(4), with_traffic(config, 10, 1, |_| true));
+    let met = explore("little room", Mishaps::losses(4), with_traffic(config, 8, 1, |_| true));
     assert!(met.pauses > 0 && met.overflowed > 0 && met.unkept > 0);
 }
 
@@ -68,7 +68,7 @@ fn four_losses_around_an_end_and_another_start() {
 #[test]
 fn a_restart_at_any_moment_and_two_losses() {
     let mishaps = Mishaps { losses: 2, restarts: 1 };
-    explore("restart", mishaps, with_traffic(close_config(), 8, 2, |_| true));
+    explore("restart", mishaps, with_traffic(close_config(), 6, 1, |_| true));
 }
 
 /// What may still go wrong.
