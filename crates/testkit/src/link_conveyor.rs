@@ -14,12 +14,14 @@ pub struct LinkConveyor {
     ends: [Endpoint<u32>; 2],
     sends: [bool; 2],
     /// What is on its way from each end: a slot for every tick.
-    wires: [VecDeque<Option<(Signal, Option<u32>)>>; 2],
+    wires: [VecDeque<Option<Passage>>; 2],
     /// Of what is numbered, one in so many is lost.
     loses_one_in: u64,
     carried: u64,
     delivered: u64,
 }
+
+type Passage = (Signal, Option<u32>);
 
 impl LinkConveyor {
     /// Active ends, `delay_frames` apart. Of the frames, one in `loses_one_in` is lost.

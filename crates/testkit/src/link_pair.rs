@@ -1,8 +1,9 @@
 //! Two ends of a protected link on a fake clock, and a wire between them that loses what a test says.
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
-use wiremend_proto::link::{Config, Counters, Disposal, Endpoint, Signal, Transmit, Waiting};
+use wiremend_proto::link::{Ack, Config, Counters, Disposal, Endpoint, Signal, Transmit, Waiting};
 use wiremend_units::{Bytes, Span, Time};
 
 use crate::pair::{Ending, Side};
@@ -69,7 +70,7 @@ pub struct Frame {
 }
 
 /// How a frame left.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Departure {
     /// It did not yet.
     Waits,
@@ -80,7 +81,7 @@ pub enum Departure {
 }
 
 /// What happens to an end at a time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Order {
     /// Protection is wanted.
     Activate,
@@ -186,17 +187,42 @@ impl<const BITS: u32> LinkPair<BITS> {
 
     /// Runs until nothing is left to do; `loses` decides on everything that passes.
     pub fn run(&mut self, mut loses: impl FnMut(&Passing) -> bool) -> Ending {
-        for _ in 0..STEPS_MAX {
-            self.transmit(Side::A, &mut loses);
-            self.transmit(Side::B, &mut loses);
-            let Some(next) = self.next_event() else {
-                let idle = self.ends.iter().all(|end| end.queue.is_empty());
-                return if idle { Ending::Idle } else { Ending::Stuck };
-            };
-            self.now = self.now.max(next);
-            self.happen();
+        (0..STEPS_MAX).find_map(|_| self.step(&mut loses)).unwrap_or(Ending::Bounded)
+    }
+
+    /// Puts on the wire what both ends have for it, and goes to the next event; the end if there is none.
+    pub fn step(&mut self, mut loses: impl FnMut(&Passing) -> bool) -> Option<Ending> {
+        self.transmit(Side::A, &mut loses);
+        self.transmit(Side::B, &mut loses);
+        let Some(next) = self.next_event() else {
+            let idle = self.ends.iter().all(|end| end.queue.is_empty());
+            return Some(if idle { Ending::Idle } else { Ending::Stuck });
+        };
+        self.now = self.now.max(next);
+        self.happen();
+        None
+    }
+
+    /// Takes in all that decides what happens from now on, and what has come of the frames so far. The order in which
+    /// frames were handed on is left out: it is to be checked as they are.
+    pub fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        let ahead = |time: Time| time.as_ps().saturating_sub(self.now.as_ps());
+        for (at, side, order) in &self.orders {
+            (ahead(*at), *side as u8, order).hash(hasher);
         }
-        Ending::Bounded
+        for frame in &self.frames {
+            (frame.departure, frame.deliveries, frame.vanished).hash(hasher);
+        }
+        for end in &self.ends {
+            let counters = end.endpoint.counters();
+            (&end.queue, ahead(end.free_at), end.wanted, end.kept).hash(hasher);
+            (counters.lost, counters.abandoned, counters.overflowed > 0).hash(hasher);
+            end.endpoint.fingerprint(self.now, hasher);
+            for flight in &end.wire {
+                (ahead(flight.arrives), flight.frame).hash(hasher);
+                hash_signal(flight.signal.as_ref(), hasher);
+            }
+        }
     }
 
     /// The present.
@@ -371,6 +397,27 @@ impl<const BITS: u32> LinkPair<BITS> {
     fn deliver(&mut self, side: Side, no: FrameNo) {
         self.frames[no as usize].deliveries += 1;
         self.end_mut(side).delivered.push(no);
+    }
+}
+
+fn hash_signal<H: Hasher>(signal: Option<&Signal>, hasher: &mut H) {
+    let ack = |ack: &Ack| (ack.epoch, ack.next, ack.pause);
+    match signal {
+        None => 0_u8.hash(hasher),
+        Some(Signal::Data { epoch, seq, ordered, again, ack: back }) => {
+            (1_u8, epoch, seq, ordered, again, back.as_ref().map(ack)).hash(hasher);
+        }
+        Some(Signal::Dummy { epoch, next, ack: back }) => {
+            (2_u8, epoch, next, back.as_ref().map(ack)).hash(hasher);
+        }
+        Some(Signal::Ack(own)) => (3_u8, ack(own)).hash(hasher),
+        Some(Signal::Missing(missing)) => {
+            let holes = missing.holes.map(|hole| (hole.first, hole.len));
+            (4_u8, ack(&missing.ack), missing.upto, missing.hole_count, holes).hash(hasher);
+        }
+        Some(Signal::Hello(hello)) => {
+            (5_u8, hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns).hash(hasher);
+        }
     }
 }
 

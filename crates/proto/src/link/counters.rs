@@ -37,7 +37,7 @@ pub struct Counters {
     pub notifications: u64,
     /// See `notifications`.
     pub renotifications: u64,
-    /// Receiver: frames with nothing but an ACK.
+    /// Receiver: frames with nothing but an ACK, or what has arrived behind holes that were told of before.
     pub acks: u64,
     /// Receiver: times it asked the sender to pause.
     pub pauses: u64,

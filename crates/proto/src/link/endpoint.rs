@@ -1,7 +1,10 @@
 //! One end of a protected link: who is next on the wire, and what arrives.
 
+use std::hash::{Hash, Hasher};
+
 use wiremend_units::{Bytes, Span, Time};
 
+use super::fingerprint::Print;
 use super::handshake::{Gate, Handshake, Lapse};
 use super::outbox::Outbox;
 use super::receiver::Receiver;
@@ -181,6 +184,11 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.handshake.gate() == Gate::Numbered
     }
 
+    /// The round trip of what leaves, if it is known.
+    pub fn rtt(&self) -> Option<Span> {
+        self.handshake.rtt()
+    }
+
     /// The loss of what leaves, if it was measured.
     pub fn loss(&self) -> Option<LossRate> {
         self.sender.loss()
@@ -189,6 +197,20 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// How many copies are sent of what is asked for.
     pub fn copies(&self) -> u8 {
         self.sender.copies()
+    }
+
+    /// Takes in all that decides what happens from `now` on: for explorations of what can. The loss that was measured is left
+    /// out, since it takes a thousand frames to change anything; so are counts.
+    pub fn fingerprint<H: Hasher>(&self, now: Time, hasher: &mut H)
+    where
+        F: Hash,
+    {
+        let mut print = Print::new(now, hasher);
+        self.handshake.fingerprint(&mut print);
+        self.sender.fingerprint(&mut print);
+        self.receiver.fingerprint(&mut print);
+        print.add(self.answer.map(|hello| (hello.kind as u8, hello.epoch, hello.stamp_ns, hello.rtt_ns)));
+        print.add_limit(self.unknown_at);
     }
 
     /// What goes before everything else.
@@ -222,8 +244,6 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             Gate::Numbered | Gate::Shut => None,
             Gate::Plain => {
                 if self.handshake.on_traffic(now) {
-                    self.sender.watch().try_again();
-                    self.stance = self.sender.stance();
                     return self.poll_urgent(now).map(Transmit::Own);
                 }
                 // A frame without a header carries no ACK: one of its own goes before it.
@@ -279,6 +299,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
             HelloKind::Accept => {
                 if let Some(rtt) = self.handshake.on_accept(now, hello) {
                     self.sender.start(hello.epoch, Timing::of(&self.config, rtt));
+                    self.stance = self.sender.stance();
                 }
             }
             HelloKind::Closed => self.handshake.on_closed(now, hello),

@@ -12,8 +12,11 @@
 //! Each hello is repeated until it is answered, ever more slowly and not for ever. After that it is tried again only
 //! when there is traffic, so an idle link stays silent.
 
+use std::hash::Hasher;
+
 use wiremend_units::{Span, Time};
 
+use super::fingerprint::Print;
 use super::{Hello, HelloKind};
 
 /// Where the sender of a direction stands.
@@ -39,7 +42,7 @@ pub(super) struct Handshake {
     retry_at: Time,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum State {
     Dormant,
     Measuring,
@@ -239,6 +242,17 @@ impl Handshake {
 
     pub(super) fn next_timeout(&self) -> Time {
         self.at
+    }
+
+    pub(super) fn rtt(&self) -> Option<Span> {
+        (self.rtt_ns > 0).then(|| Span::from_ns(u64::from(self.rtt_ns)))
+    }
+
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
+        print.add((self.state, self.epoch, self.epoch_asked, self.wanted, self.reopen));
+        print.add((self.rtt_ns, self.numbered, self.tries, self.due));
+        print.add_time(self.at);
+        print.add_limit(self.retry_at);
     }
 
     /// Somebody asks for a start.

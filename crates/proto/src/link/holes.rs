@@ -1,8 +1,11 @@
 //! What a receiver misses: runs of places, oldest first.
 
 use std::collections::VecDeque;
+use std::hash::Hasher;
 
 use wiremend_units::{Span, Time};
+
+use super::fingerprint::Print;
 
 /// Places that are missing. They are found in ascending order, so the first is the oldest.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +103,14 @@ impl Holes {
     pub(super) fn from(&mut self, place: u64) -> impl Iterator<Item = &mut Run> {
         let at = self.runs.partition_point(|run| run.end <= place);
         self.runs.range_mut(at..)
+    }
+
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
+        for run in &self.runs {
+            print.add((run.first, run.end));
+            print.add_time(run.since);
+            print.add_time(run.told_at);
+        }
     }
 
     pub(super) fn clear(&mut self) {

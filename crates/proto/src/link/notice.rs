@@ -1,8 +1,11 @@
 //! What the sender is still to be told of holes: a series of notifications, as many as the holes need, and that
 //! as often as control frames are repeated.
 
+use std::hash::Hasher;
+
 use wiremend_units::Time;
 
+use super::fingerprint::Print;
 use super::holes::Holes;
 use super::{Ack, Hole, Missing, Seq};
 
@@ -33,6 +36,12 @@ impl Notice {
         }
         self.copies = self.copies.max(copies);
         self.is_new |= is_new;
+    }
+
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
+        if self.is_due() {
+            print.add((self.from, self.cursor, self.copies, self.is_new));
+        }
     }
 
     /// The next notification, and whether it says something new; nothing if all holes are filled meanwhile.

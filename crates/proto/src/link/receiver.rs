@@ -4,8 +4,11 @@
 //! before `seen` was sent. Between them lie [`Holes`], and frames that are held because they must not overtake what
 //! is missing; what is neither was handed on at once. When `next` is not `seen`, it is the first hole.
 
+use std::hash::{Hash, Hasher};
+
 use wiremend_units::{Span, Time};
 
+use super::fingerprint::Print;
 use super::holes::Holes;
 use super::notice::{self, Notice};
 use super::outbox::Outbox;
@@ -204,7 +207,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn poll_urgent(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
         let ack = self.ack()?;
         if let Some((missing, is_new)) = self.notice.poll::<BITS>(now, &mut self.holes, self.seen, ack) {
-            self.on_told(1);
+            self.on_told();
             out.counters.notifications += 1;
             out.counters.renotifications += u64::from(!is_new);
             return Some(Signal::Missing(missing));
@@ -212,7 +215,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         if self.pause.copies == 0 {
             return None;
         }
-        self.on_told(1);
+        self.on_told();
         out.counters.acks += 1;
         Some(Signal::Ack(ack))
     }
@@ -224,7 +227,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             return None;
         }
         let ack = self.ack();
-        self.on_told(1);
+        self.on_told();
         ack
     }
 
@@ -244,21 +247,16 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     /// behind them.
     pub(super) fn poll_due(&mut self, now: Time, out: &mut Outbox<F>) -> Option<Signal> {
         let ack = self.ack().filter(|_| self.is_ack_due())?;
-        self.on_told(1);
-        if let Some((missing, _)) = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack) {
-            out.counters.notifications += 1;
-            out.counters.renotifications += 1;
-            return Some(Signal::Missing(missing));
-        }
+        self.on_told();
         out.counters.acks += 1;
-        Some(Signal::Ack(ack))
+        let state = notice::state::<BITS>(now, &mut self.holes, self.next, self.seen, ack);
+        Some(state.map_or(Signal::Ack(ack), |(missing, _)| Signal::Missing(missing)))
     }
 
     pub(super) fn on_timeout(&mut self, now: Time, out: &mut Outbox<F>) {
         let lost = self.holes.give_up(now, self.timing.give_up);
         if lost > 0 {
             out.counters.lost += lost;
-            self.acks_owed = self.acks_owed.max(1);
             self.advance(now, out);
         }
         if self.renotify_at <= now {
@@ -282,16 +280,31 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         give_up.min(self.renotify_at).min(self.pause.again_at)
     }
 
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>)
+    where
+        F: Hash,
+    {
+        print.add((self.epoch, self.next, self.seen, self.told, self.news_bytes, self.acks_owed));
+        print.add((self.pause.asked, self.pause.copies));
+        print.add_time(self.pause.again_at);
+        print.add_time(self.renotify_at);
+        self.holes.fingerprint(print);
+        self.notice.fingerprint(print);
+        for place in (self.next..self.seen).filter(|_| self.held_count > 0) {
+            print.add(self.held[place].map(|held| held.frame));
+        }
+    }
+
     fn ack(&self) -> Option<Ack> {
         let next = Seq::<BITS>::of(self.next).get();
         self.epoch.map(|epoch| Ack { epoch: epoch_bits(epoch), next, pause: self.pause.asked })
     }
 
     /// The sender is told where this end stands.
-    fn on_told(&mut self, acks: u8) {
+    fn on_told(&mut self) {
         self.told = self.next;
         self.news_bytes = 0;
-        self.acks_owed = self.acks_owed.saturating_sub(acks);
+        self.acks_owed = self.acks_owed.saturating_sub(1);
         self.pause.copies = self.pause.copies.saturating_sub(1);
     }
 

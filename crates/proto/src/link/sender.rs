@@ -1,9 +1,11 @@
 //! The sending half: numbers what leaves, keeps it until the other end has it, and sends it again when asked.
 
 use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
 
 use wiremend_units::{Span, Time};
 
+use super::fingerprint::Print;
 use super::outbox::Outbox;
 use super::ring::Ring;
 use super::stance::{Stance, Watch};
@@ -105,6 +107,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.credit = timing.resend_burst_bytes * 100;
         self.dummies_owed = 0;
         self.timing = timing;
+        self.watch.start();
     }
 
     /// Releases everything: the other end is gone, or has given up what is left.
@@ -125,10 +128,6 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     /// The number of the next frame.
     pub(super) fn next_number(&self) -> u32 {
         Seq::<BITS>::of(self.next).get()
-    }
-
-    pub(super) fn watch(&mut self) -> &mut Watch {
-        &mut self.watch
     }
 
     pub(super) fn stance(&self) -> Stance {
@@ -315,6 +314,24 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     #[inline]
     pub(super) fn next_timeout(&self) -> Time {
         self.probe.at.min(self.paused_until)
+    }
+
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>)
+    where
+        F: Hash,
+    {
+        print.add((self.epoch, self.acked, self.next, self.surveyed, self.credit, self.dummies_owed));
+        print.add((self.probe.count, self.probe.due));
+        print.add_time(self.probe.at);
+        print.add_time(self.paused_until);
+        for place in self.acked..self.next {
+            let slot = &self.slots[place];
+            print.add((slot.frame, slot.len, slot.copies_due, slot.ordered));
+            print.add_limit(slot.resent_at + self.timing.resend_gap);
+        }
+        for place in self.again.iter().filter(|place| **place >= self.acked) {
+            print.add(place);
+        }
     }
 
     fn place_under_way(&self, seq: u32) -> Option<u64> {

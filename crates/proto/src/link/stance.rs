@@ -32,9 +32,10 @@ pub(super) struct Watch {
 const MISSED_MIN: u64 = 16;
 /// Frames before a rate is believed: a single burst is none.
 const SENT_MIN: u64 = 1024;
-/// A window ends with so many losses, or so many frames, and half of it is kept.
+/// A window ends with so many losses, or so many frames, and half of it is kept. Less than 6 in 10⁵ is not told apart from
+/// less still: one copy does for both.
 const MISSED_MAX: u64 = 256;
-const SENT_MAX: u64 = 1 << 20;
+const SENT_MAX: u64 = 1 << 18;
 
 impl Watch {
     pub(super) fn new(config: &Config) -> Self {
@@ -100,10 +101,12 @@ impl Watch {
         self.refused += 1;
     }
 
-    /// Protection is tried again after it was given up.
-    pub(super) fn try_again(&mut self) {
-        self.stance = self.stance.min(Stance::NonBlocking);
-        (self.sent, self.missed, self.refused, self.loss) = (0, 0, 0, None);
+    /// Protection begins, perhaps again after it was given up: then what led to that is long past.
+    pub(super) fn start(&mut self) {
+        if self.stance == Stance::PassThrough {
+            self.stance = Stance::NonBlocking;
+            (self.sent, self.missed, self.refused, self.loss) = (0, 0, 0, None);
+        }
     }
 
     fn end_window(&mut self) -> bool {
@@ -114,7 +117,7 @@ impl Watch {
             self.believe(loss);
         }
         let stepped = self.step_down() || self.step_up();
-        (self.sent, self.missed, self.refused) = (self.sent / 2, self.missed / 2, 0);
+        (self.sent, self.missed, self.refused) = (self.sent / 2, self.missed / 2, self.refused / 2);
         stepped
     }
 
@@ -158,7 +161,8 @@ impl Watch {
             _ => return false,
         };
         self.stance = lower;
-        self.refused = 0;
+        // What led here says nothing about what comes.
+        (self.sent, self.missed, self.refused) = (0, 0, 0);
         true
     }
 

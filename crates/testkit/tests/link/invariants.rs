@@ -27,7 +27,7 @@ pub(crate) fn violation<const BITS: u32>(
     })
 }
 
-fn delivered_badly<const BITS: u32>(pair: &LinkPair<BITS>, side: Side) -> Option<String> {
+pub(crate) fn delivered_badly<const BITS: u32>(pair: &LinkPair<BITS>, side: Side) -> Option<String> {
     let frames = pair.frames();
     let mut last = None;
     for &no in pair.delivered(side) {
