@@ -3,7 +3,7 @@
 //! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
 //! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
 //! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
-//! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers. The FCS is not part of a capture.
+//! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
 
 use std::io::{self, BufWriter};
 use std::net::Ipv4Addr;
@@ -13,12 +13,15 @@ use wiremend_fabric::Graph;
 use wiremend_report::NewFile;
 use wiremend_sim::{Captured, Frame, Header, Kind};
 use wiremend_units::{HostId, LinkId};
+use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
     ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame, Quanta,
     RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
 };
+
+use crate::parities::Parities;
 
 const PROTOCOL_UDP: u8 = 17;
 const DISCARD_PORT: u16 = 9;
@@ -28,6 +31,8 @@ pub(crate) struct Capture {
     link: LinkId,
     writer: Writer<BufWriter<NewFile>>,
     bytes: Vec<u8>,
+    /// Of both directions.
+    parities: [Parities; 2],
 }
 
 impl Capture {
@@ -37,7 +42,7 @@ impl Capture {
         for lane in [link.forward(), link.backward()] {
             writer.add_interface(&graph.lane_name(lane))?;
         }
-        Ok(Self { link, writer, bytes: Vec::new() })
+        Ok(Self { link, writer, bytes: Vec::new(), parities: Default::default() })
     }
 
     /// Takes a frame, if it is one of this link. Frames come in the order of time.
@@ -46,13 +51,14 @@ impl Capture {
             return Ok(());
         }
         match &captured.header {
-            None => emit(&captured.frame, &mut self.bytes),
+            None | Some(Header::Bare) => emit(&captured.frame, &mut self.bytes),
             Some(Header::Link(signal)) => self.emit_protected(captured, signal),
             Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
             Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
+            Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
         }
         self.writer.write(&Packet {
-            interface: u32::from(captured.lane != self.link.forward()),
+            interface: self.direction(captured) as u32,
             time_ns: captured.time.as_ns(),
             original_len: self.bytes.len() as u32,
             bytes: &self.bytes,
@@ -95,6 +101,27 @@ impl Capture {
         self.bytes = signal.encapsulate(&self.bytes).expect("a whole frame takes a header");
     }
 
+    /// The same of a link with error correction.
+    fn emit_coded(&mut self, captured: &Captured, signal: fec::Signal) {
+        let (direction, source) = (self.direction(captured), self.port_of(captured));
+        let (parities, bytes) = (&mut self.parities[direction], &mut self.bytes);
+        match signal {
+            fec::Signal::Data { index, .. } => {
+                emit(&captured.frame, bytes);
+                parities.take(index, bytes);
+                let room = signal.added_len() as usize;
+                bytes.splice(0..0, std::iter::repeat_n(0, room));
+                assert_eq!(signal.encapsulate(bytes, room), Ok(0), "a whole frame takes a header");
+            }
+            fec::Signal::Parity { index, data_count, parities: count, .. } => {
+                let parity = parities.parity(index - data_count, count);
+                bytes.resize(fec::Signal::parity_frame_len(parity.len(), Trailer::None), 0);
+                assert_eq!(bytes.len() + Trailer::Fcs.bytes(), usize::from(captured.frame.len));
+                signal.emit_parity(parity, source, Trailer::None, bytes);
+            }
+        }
+    }
+
     fn emit_pause(&mut self, captured: &Captured, quanta: Quanta) {
         let mut classes = [None; 8];
         classes[1] = Some(quanta);
@@ -106,7 +133,12 @@ impl Capture {
 
     /// The Ethernet address of the port that sends a frame.
     fn port_of(&self, captured: &Captured) -> MacAddr {
-        MacAddr([6, 0, 0, 0, 0, 1 + u8::from(captured.lane != self.link.forward())])
+        MacAddr([6, 0, 0, 0, 0, 1 + self.direction(captured) as u8])
+    }
+
+    /// 0 forward, 1 backward.
+    fn direction(&self, captured: &Captured) -> usize {
+        usize::from(captured.lane != self.link.forward())
     }
 
     /// The file is complete but for its name.

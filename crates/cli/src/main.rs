@@ -20,6 +20,7 @@ mod ledger;
 mod machine;
 mod order;
 mod output;
+mod parities;
 mod progress;
 mod question;
 mod reading;

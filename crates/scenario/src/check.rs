@@ -9,7 +9,7 @@ use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::pause::Pause;
-use crate::protect::{Profile, Protect};
+use crate::protect::{Profile, Protect, Scheme};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -288,11 +288,15 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
     if protect.stop.is_some_and(|stop| stop <= protect.start) {
         return misfit("`stop` is not later than `start`; it ends after it starts");
     }
-    if protect.profile == Profile::Paper {
+    if let Some(field) = protect.pointless() {
+        let by = if let Scheme::Fec { .. } = protect.by { "error correction" } else { "retransmission" };
+        return misfit(format!("`{field}` means nothing to {by}; leave it out"));
+    }
+    if protect.profile() == Profile::Paper {
         if !protect.unordered.is_empty() {
             return misfit("the prototype has one order for all classes; leave out `unordered`");
         }
-        if protect.control_copies.get() != 1 {
+        if protect.control_copies() != 1 {
             return misfit("the prototype sends each notification once; leave out `control_copies`");
         }
     }

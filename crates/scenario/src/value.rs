@@ -117,6 +117,22 @@ pub(crate) mod positive {
     }
 }
 
+/// The same for a field that may be absent.
+pub(crate) mod positive_if_given {
+    use serde::de::Deserializer;
+
+    use super::Value;
+    pub(crate) use super::serialize;
+
+    pub(crate) fn deserialize<'de, T, D>(source: D) -> Result<Option<T>, D::Error>
+    where
+        T: Value + Default + PartialEq,
+        D: Deserializer<'de>,
+    {
+        super::positive::deserialize(source).map(Some)
+    }
+}
+
 /// The schema of a value: `#[schemars(with = "Shown<Rate>")]`.
 pub(crate) struct Shown<T>(PhantomData<T>);
 

@@ -251,7 +251,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "[topology]",
             "[topologie]",
-            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, series, variant",
+            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, protect, series, variant",
         ),
         (
             "mtu = 1024",
@@ -374,6 +374,26 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
             "s.toml:17:1: `stop` is not later than `start`; it ends after it starts",
         ),
         ("[pause]\nclass = 0", "s.toml:17:1: `pause` has the wrong form; begin it with [[pause]]"),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(250,6)\"",
+            "s.toml:19:6: nothing mends a link by `fec(250,6)`; expected \"linkguardian\", \"linkguardian-nb\", or \"fec(k,h)\" or \"fec-nb(k,h)\" with k and h at least 1 and k + h at most 255, such as \"fec(25,1)\"",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = 25",
+            "s.toml:19:6: found the number `25`; expected \"linkguardian\", \"linkguardian-nb\", or \"fec(k,h)\" or \"fec-nb(k,h)\" with k and h at least 1 and k + h at most 255, such as \"fec(25,1)\"",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\ndummies = 3",
+            "s.toml:17:1: `dummies` means nothing to error correction; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nflush = \"1us\"",
+            "s.toml:17:1: `flush` means nothing to retransmission; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",
+            "s.toml:20:9: must be above zero; expected a time such as \"1us\"",
+        ),
         ("[series]\nevery = \"0us\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
         ("[stop]\nafter = \"0s\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
         (
@@ -389,6 +409,35 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
 }
 
 /// Nobody replies to a READ, because nobody is told of it: the run would stall.
+/// Whatever is wrong with the shape of a block, the same is said.
+#[test]
+fn shapes_of_blocks_that_cannot_be_are_refused() {
+    let by = |by: &str| format!("{GOOD}[[protect]]\nlinks = \"switches\"\nby = \"{by}\"\n");
+    for wrong in [
+        "fec",
+        "fec()",
+        "fec(25)",
+        "fec(0,1)",
+        "fec(25,0)",
+        "fec(255,1)",
+        "fec(1,300)",
+        "fec(5,1",
+        "wharf(5,1)",
+        "fec(-5,1)",
+    ] {
+        let said = refusal(&by(wrong));
+        assert!(
+            said.starts_with(&format!("s.toml:19:6: nothing mends a link by `{wrong}`; expected ")),
+            "{said}"
+        );
+    }
+    for (right, written) in [("fec(254,1)", "fec(254,1)"), ("fec-nb(5, 2)", "fec-nb(5,2)")] {
+        let file = load("s.toml", &by(right), &[]).unwrap();
+        let protect = &file.variants[0].scenario.protects[0];
+        assert_eq!(serde_json::to_value(protect.by).unwrap(), written);
+    }
+}
+
 #[test]
 fn a_ping_pong_of_reads_is_refused() {
     let ping_pong = "[[workload]]\nkind = \"ping-pong\"\nbytes = \"1kB\"\niterations = 5";

@@ -24,6 +24,7 @@ pub struct Captured {
 }
 
 /// A frame as it leaves.
+#[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) frame: &'a Frame,
     pub(crate) header: Option<&'a Header>,

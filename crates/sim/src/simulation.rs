@@ -151,7 +151,7 @@ impl Simulation {
         for end in &guards {
             counters.protection += end.sum;
             counters.extra_bytes += end.sum.bytes();
-            for (name, value) in protect::named(&end.link) {
+            for (name, value) in protect::named(end) {
                 collector.add_counter(name, u64::from(end.lane.0), value);
             }
         }

@@ -251,7 +251,7 @@ impl Wires {
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
         for InFlight { lane, at, mut frame } in outbox.frames.drain(..) {
             if frame.header != HeaderId::NONE {
-                frame.header = self.headers.insert(outbox.headers.remove(frame.header));
+                frame.header = self.headers.take_over(&mut outbox.headers, frame.header);
             }
             let frame = self.frames.insert(frame);
             self.carry(lane, at, frame);
@@ -279,7 +279,7 @@ impl Wires {
             let mut frame = self.frames.remove(id);
             let outbox = &mut self.outbox[usize::from(part)];
             if frame.header != HeaderId::NONE {
-                frame.header = outbox.headers.insert(self.headers.remove(frame.header));
+                frame.header = outbox.headers.take_over(&mut self.headers, frame.header);
             }
             outbox.frames.push(InFlight { lane, at, frame });
         } else {

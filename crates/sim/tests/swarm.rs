@@ -123,7 +123,8 @@ fn check_frames(results: &Results) {
         .iter()
         .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
         .sum();
-    let made: u64 = results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames).sum();
+    let made: u64 =
+        results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames + end.restored).sum();
     let taken: u64 = results.guards.iter().map(|end| end.taken).sum();
     assert_eq!(
         hosts(|host| host.tx_frames) + copied + made,
@@ -266,6 +267,9 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
     if dice.below(2) == 0 || topology.contains("\"pair\"") {
         return String::new();
     }
+    if dice.below(3) == 0 {
+        return draw_fec(dice);
+    }
     if dice.below(3) == 0 && !topology.contains("33Gbps") {
         return format!(
             "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
@@ -298,6 +302,25 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
             "start = \"20us\"\n",
             "stop = \"150us\"\n",
             "copies = 1\n",
+            "start = \"5us\"\nstop = \"60us\"\n"
+        ]),
+    )
+}
+
+fn draw_fec(dice: &mut Dice) -> String {
+    format!(
+        "[[protect]]\nlinks = \"switches\"\nby = \"{}({})\"\ndirection = \"{}\"\n{}",
+        dice.pick(&["fec", "fec", "fec-nb"]),
+        dice.pick(&["25,1", "5,1", "5,2", "1,1", "20,10", "251,4"]),
+        dice.pick(&["both", "both", "forward", "backward"]),
+        dice.pick(&[
+            "",
+            "",
+            "flush = \"1us\"\n",
+            "flush = \"1ns\"\ngive_up = \"2ns\"\n",
+            "flush = \"40us\"\ngive_up = \"41us\"\n",
+            "start = \"20us\"\n",
+            "stop = \"150us\"\n",
             "start = \"5us\"\nstop = \"60us\"\n"
         ]),
     )

@@ -50,12 +50,14 @@
 //!
 //! # Links that mend
 //!
-//! [`link`] is the header by which the two ends of a link send again what it corrupts.
+//! [`link`] is the header by which the two ends of a link send again what it corrupts; [`fec`] is the one by which they restore it from
+//! parities.
 //!
 //! # Captures
 //!
 //! [`pcap`] writes pcapng with nanoseconds and a comment per packet, and reads pcapng and the older pcap from any machine.
 
+pub mod fec;
 pub mod link;
 pub mod pcap;
 

@@ -52,6 +52,17 @@ pub enum Malformed {
     LinkMagic(u32),
     /// A frame of a link's own to another address than the nearest bridge's.
     LinkDestination,
+    /// An FEC header of a version that is not spoken.
+    FecVersion(u8),
+    /// An FEC header of a place that no block has.
+    FecPlace {
+        /// The place.
+        index: u8,
+        /// Frames of the block; 0 in front of one of them.
+        data_count: u8,
+        /// Its parities.
+        parities: u8,
+    },
 }
 
 impl fmt::Display for Malformed {
@@ -83,6 +94,18 @@ impl fmt::Display for Malformed {
             Self::LinkMagic(magic) => write!(f, "a hello with magic {magic:#010x} is somebody else's"),
             Self::LinkDestination => {
                 write!(f, "a frame of the link's own goes to {}", crate::MacAddr::NEAREST_BRIDGE)
+            }
+            Self::FecVersion(version) => {
+                write!(f, "FEC header version {version} is not {}", crate::fec::VERSION)
+            }
+            Self::FecPlace { index, data_count: 0, parities } => {
+                write!(f, "no block has a frame at place {index} and {parities} parities behind it")
+            }
+            Self::FecPlace { index, data_count, parities } => {
+                write!(
+                    f,
+                    "a block of {data_count} frames and {parities} parities has no parity at place {index}"
+                )
             }
         }
     }

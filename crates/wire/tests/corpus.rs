@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+#[path = "../../../fuzz/checks/parse_fec.rs"]
+mod parse_fec;
 #[path = "../../../fuzz/checks/parse_frame.rs"]
 mod parse_frame;
 #[path = "../../../fuzz/checks/parse_link.rs"]
@@ -18,6 +20,11 @@ fn frames_of_the_corpus_hold() {
 #[test]
 fn link_headers_of_the_corpus_hold() {
     replay("parse_link", parse_link::check);
+}
+
+#[test]
+fn fec_headers_of_the_corpus_hold() {
+    replay("parse_fec", parse_fec::check);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 
 use serde::Serialize;
+use wiremend_wire::fec;
 use wiremend_wire::link::Dialect;
 use wiremend_wire::pcap::{CaptureError, Fault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
 use wiremend_wire::{
@@ -12,7 +13,7 @@ use wiremend_wire::{
     Syndrome,
 };
 
-use super::link_header::describe;
+use super::link_header::{describe, describe_fec};
 use crate::args::Decode;
 use crate::failure::{Answer, Failure};
 use crate::{input, terminal};
@@ -293,19 +294,38 @@ type Ends = Option<(String, String)>;
 /// Reads a frame, and what a link header carries.
 fn ethernet(packet: &Packet<'_>) -> (Option<String>, What, Ends) {
     let dialect = Dialect::default();
-    if !dialect.recognises(packet.bytes) {
+    let header = if dialect.recognises(packet.bytes) {
+        dialect.parse(packet.bytes).map(|received| LinkHeader {
+            words: describe(&received.signal),
+            added_len: received.signal.added_len(),
+            carried: received.signal.is_data().then(|| [received.addresses, received.carried].concat()),
+        })
+    } else if fec::recognises(packet.bytes) {
+        fec::Received::parse(packet.bytes).map(|received| LinkHeader {
+            words: describe_fec(received.signal),
+            added_len: received.signal.added_len(),
+            carried: received.signal.is_data().then(|| [received.addresses, received.carried].concat()),
+        })
+    } else {
         return (None, network(packet), ends(packet.bytes));
-    }
-    match dialect.parse(packet.bytes) {
-        Ok(received) if received.signal.is_data() => {
-            let carried = [&received.addresses[..], received.carried].concat();
-            let original_len = packet.original_len.saturating_sub(received.signal.added_len());
+    };
+    match header {
+        Ok(LinkHeader { words, added_len, carried: Some(carried) }) => {
+            let original_len = packet.original_len.saturating_sub(added_len);
             let inner = Packet { bytes: &carried, original_len, ..*packet };
-            (Some(describe(&received.signal)), network(&inner), ends(&carried))
+            (Some(words), network(&inner), ends(&carried))
         }
-        Ok(received) => (None, What::Other { what: describe(&received.signal) }, ends(packet.bytes)),
+        Ok(LinkHeader { words, .. }) => (None, What::Other { what: words }, ends(packet.bytes)),
         Err(why) => (None, not_roce(packet, why), ends(packet.bytes)),
     }
+}
+
+/// What the header of a protected link says, and the frame behind it.
+struct LinkHeader {
+    words: String,
+    added_len: u32,
+    /// Nothing behind the link's own.
+    carried: Option<Vec<u8>>,
 }
 
 fn network(packet: &Packet<'_>) -> What {

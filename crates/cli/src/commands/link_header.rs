@@ -1,5 +1,6 @@
 //! The header of a protected link in words.
 
+use wiremend_wire::fec;
 use wiremend_wire::link::{Ack, HelloKind, Missing, Signal};
 
 /// What a header says, in a line.
@@ -25,6 +26,19 @@ pub(super) fn describe(signal: &Signal) -> String {
         }
     };
     signal.ack().map_or(own.clone(), |ack| format!("{own}, {}", acknowledged(ack)))
+}
+
+/// What a header of a link with error correction says.
+pub(super) fn describe_fec(signal: fec::Signal) -> String {
+    match signal {
+        fec::Signal::Data { block, index, parities } => {
+            format!("FEC data, block {block}, place {index}, parities {parities}")
+        }
+        fec::Signal::Parity { block, index, data_count, parities } => {
+            let place = index - data_count + 1;
+            format!("FEC parity {place} of {parities}, block {block}, frames {data_count}")
+        }
+    }
 }
 
 fn acknowledged(ack: Ack) -> String {

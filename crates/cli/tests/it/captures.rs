@@ -6,6 +6,9 @@ use std::process::Command;
 
 use tempfile::{TempDir, tempdir};
 
+use wiremend_proto::fec::codec::Codec;
+use wiremend_wire::fec::{self, Received, Signal};
+
 use crate::program::{files, wiremend, wiremend_with};
 
 /// Messages that do not fill their last word, both ways, with loss, retransmission and open-loop frames between.
@@ -140,6 +143,54 @@ fn payload_is_a_pattern_that_a_retransmission_repeats() {
         full += 1;
     }
     assert!(full > 20, "{full}");
+}
+
+/// Each frame of a block can be restored from the others and the parities, as they stand in the file.
+#[test]
+fn parities_restore_the_frames_before_them() {
+    let directory = tempdir().unwrap();
+    for (by, parities) in [("fec(5,1)", 1), ("fec(5,3)", 3)] {
+        let path = directory.path().join("coded.pcapng");
+        let capture = format!("s0-s1={}", path.display());
+        let scenario = SCENARIO
+            .replace("\"pair\"", "\"chain\"\nswitches = 2\nhosts_per_end = 1")
+            .replace("h0-tor", "s0-s1")
+            + &format!("[[protect]]\nlinks = \"s0-s1\"\nby = \"{by}\"\ndirection = \"forward\"\n");
+        wiremend_with(&scenario, &["run", "-", "--capture", &capture, "--json"]).ok();
+        let (mut block, mut came, mut restored) = (Vec::new(), Vec::new(), 0);
+        for mut frame in
+            frames(&fs::read(&path).unwrap()).filter(|frame| fec::recognises(frame)).map(<[u8]>::to_vec)
+        {
+            if let Signal::Parity { data_count, .. } = Received::parse(&frame).unwrap().signal {
+                assert_eq!(usize::from(data_count), block.len());
+                came.push(Received::parse(&frame).unwrap().carried.to_vec());
+                if came.len() == parities {
+                    restored += restore_each(&block, &came);
+                    block.clear();
+                    came.clear();
+                }
+            } else {
+                let (_, start) = Signal::decapsulate(&mut frame, 0).unwrap();
+                block.push(frame[start..].to_vec());
+            }
+        }
+        assert!(restored > 20, "{by}: {restored}");
+        let decoded = wiremend(&["capture", "decode", &path.display().to_string()]).ok();
+        assert!(decoded.contains("[FEC data, block "), "{decoded}");
+        assert!(decoded.contains(&format!("other: FEC parity 1 of {parities}, block ")), "{decoded}");
+        assert!(!decoded.contains("malformed"), "{decoded}");
+    }
+}
+
+fn restore_each(block: &[Vec<u8>], parities: &[Vec<u8>]) -> usize {
+    let parities: Vec<_> = parities.iter().map(|parity| Some(parity.as_slice())).collect();
+    for (place, lost) in block.iter().enumerate() {
+        let came: Vec<_> =
+            block.iter().enumerate().map(|(at, frame)| (at != place).then_some(frame.as_slice())).collect();
+        let restored = Codec::default().decode(&came, &parities).unwrap();
+        assert_eq!(restored, [(place as u8, lost.clone())]);
+    }
+    block.len()
 }
 
 #[test]

@@ -2,14 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use wiremend_proto::fec;
 use wiremend_proto::link::{Config, CopyCount, Endpoint, LossRate, paper};
-use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme};
+use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme, Within};
 use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId};
 
 use super::BuildError;
 use super::topology::{lanes, links};
+use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Guard, Order, Protocol, Prototype, Turn};
+use crate::protect::{Coder, Guard, Order, Protocol, Prototype, Turn};
 
 /// What the protection of a scenario puts into the network.
 #[derive(Default)]
@@ -30,9 +32,14 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
             for lane in [link.forward(), link.backward()] {
                 let switch = sending_switch(net, link, lane).map_err(fail)?;
                 let rate = net.lanes[lane.index()].rate;
-                let protocol = match protect.profile {
-                    Profile::Hardened => hardened(protect, rate, frame_bytes_max),
-                    Profile::Paper => {
+                let protocol = match (protect.by, protect.profile()) {
+                    (Scheme::Fec { data, parities, ordered }, _) => {
+                        let code = fec::Code::new(data.into(), parities.into());
+                        code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
+                            .map_err(|error| error.to_string())
+                    }
+                    (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max),
+                    (_, Profile::Paper) => {
                         placed.loopbacks.insert(switch, turn(protect));
                         prototype(protect, rate, switch)
                     }
@@ -66,8 +73,8 @@ fn orders(protect: &Protect) -> Vec<Order> {
 /// The classes that keep their order, a bit each.
 fn ordered(protect: &Protect) -> u8 {
     let all = match protect.by {
-        Scheme::Linkguardian => u8::MAX,
-        Scheme::LinkguardianNb => 0,
+        Scheme::Linkguardian | Scheme::Fec { ordered: true, .. } => u8::MAX,
+        Scheme::LinkguardianNb | Scheme::Fec { ordered: false, .. } => 0,
     };
     protect.unordered.iter().fold(all, |classes, class| classes & !(1 << class.get()))
 }
@@ -80,24 +87,43 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Result<Pro
     let config = Config {
         rate,
         frame_bytes_max,
-        target: loss(protect.target.get()),
+        target: loss(protect.target()),
         copies: match protect.copies {
             Some(copies) => CopyCount::Fixed(copies.get()),
-            None => CopyCount::Measured(loss(protect.loss.get())),
+            None => CopyCount::Measured(loss(protect.loss())),
         },
-        dummies: protect.dummies.get(),
-        control_copies: protect.control_copies.get(),
-        tx_bytes_max: protect.tx_buffer,
-        rx_bytes_max: protect.rx_buffer,
+        dummies: protect.dummies(),
+        control_copies: protect.control_copies(),
+        tx_bytes_max: protect.tx_buffer(),
+        rx_bytes_max: protect.rx_buffer(),
         rtt: None,
         give_up: protect.give_up,
         pause_at: protect.pause_at,
         resume_at: protect.resume_at,
-        backpressure: protect.backpressure,
+        backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
     config.check().map_err(|error| error.to_string())?;
-    Ok(Protocol::Link(Endpoint::new(config)))
+    Ok(Protocol::Link(Box::new(Endpoint::new(config))))
+}
+
+/// A block is closed a frame's time after it could have been full, if it is not. Its parities follow at once, each no later than a
+/// frame after the one before; a receiver waits for them as long again as the block may stay open, and at least so long.
+fn coded(
+    protect: &Protect,
+    code: fec::Code,
+    ordered: bool,
+    rate: Rate,
+    frame_bytes_max: Bytes,
+) -> Result<Protocol, fec::ConfigError> {
+    let longest = Bytes::new(frame_bytes_max.get() + PARITY_EXTRA_BYTES + GAP_BYTES);
+    let frames = |count: u64| Span::from_ps(rate.serialize(longest).as_ps() * count);
+    let flush = protect.flush.unwrap_or_else(|| frames(u64::from(code.data()) + 1));
+    let order = if ordered { fec::Order::Kept } else { fec::Order::AsTheyCome };
+    let config = fec::Config::new(code, flush)?.with_order(order);
+    let parities = flush.as_ps().saturating_add(frames(u64::from(code.parities()) + 2).as_ps());
+    let give_up = protect.give_up.unwrap_or_else(|| config.give_up().max(Span::from_ps(parities)));
+    Ok(Protocol::Fec(Box::new(Coder::new(config.with_give_up(give_up)?))))
 }
 
 fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol, String> {
@@ -105,15 +131,10 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol
         .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
-        || {
-            loss(protect.loss.get())
-                .copies_for(loss(protect.target.get()), COPIES_MAX)
-                .unwrap_or(COPIES_MAX)
-                .max(1)
-        },
-        |copies| copies.get(),
+        || loss(protect.loss()).copies_for(loss(protect.target()), COPIES_MAX).unwrap_or(COPIES_MAX).max(1),
+        Within::get,
     );
-    let mut config = paper::Config { dummies_max: protect.dummies.get(), copies, ..published };
+    let mut config = paper::Config { dummies_max: protect.dummies(), copies, ..published };
     config.ordered = protect.by == Scheme::Linkguardian;
     config.pause_cells = protect.pause_at.map_or(config.pause_cells, cells);
     config.resume_cells = protect.resume_at.map_or(config.resume_cells, cells);
@@ -123,7 +144,7 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol
             u16::try_from(ticks).map_err(|_| "`give_up` is longer than 6.5 ms".to_owned())?;
     }
     config.check().map_err(|error| error.to_string())?;
-    if !protect.backpressure {
+    if !protect.backpressure() {
         config.pause_cells = u32::MAX;
     }
     Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch))))
@@ -137,7 +158,7 @@ fn turn(protect: &Protect) -> Turn {
         rate: Rate::gbps(100),
         latency: TOFINO_PASS,
         mirror: TOFINO_MIRROR,
-        bytes_max: protect.tx_buffer.get().max(protect.rx_buffer.get()),
+        bytes_max: protect.tx_buffer().max(protect.rx_buffer()).get(),
     }
 }
 
@@ -154,6 +175,8 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
     Bytes::new(raw.chain([packet]).max().unwrap_or(packet))
 }
 
+/// By how much a parity is longer than the longest frame of its block, at most.
+const PARITY_EXTRA_BYTES: u64 = 25;
 /// What a packet's headers and checks take at most.
 const PACKET_HEADERS_BYTES: u64 = 82;
 /// More copies of a frame are not worth their while.

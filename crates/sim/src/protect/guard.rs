@@ -1,10 +1,11 @@
 //! One end of a protected link: the protocol that it speaks, when it starts and stops, and what it costs.
 
 use wiremend_measure::{Frames, Protection};
+use wiremend_proto::fec;
 use wiremend_proto::link::{Counters, Endpoint};
 use wiremend_units::{LaneId, Time};
 
-use super::Prototype;
+use super::{Coder, Prototype};
 use crate::store::FrameId;
 
 /// One end of a protected link.
@@ -28,9 +29,11 @@ pub(crate) struct Guard {
 /// What an end speaks.
 pub(crate) enum Protocol {
     /// Link-local retransmission.
-    Link(Endpoint<FrameId>),
+    Link(Box<Endpoint<FrameId>>),
     /// Its published prototype.
     Prototype(Box<Prototype>),
+    /// Forward error correction.
+    Fec(Box<Coder>),
 }
 
 /// A moment at which an end is told to start or stop.
@@ -45,14 +48,18 @@ pub(crate) struct Order {
 pub struct EndCounters {
     /// The lane that it sends over.
     pub lane: LaneId,
-    /// What the protocol counts.
+    /// What the protocol counts; that of error correction in the terms of retransmission, as far as they fit.
     pub link: Counters,
+    /// What error correction counts.
+    pub fec: Option<fec::Counters>,
     /// What it cost and came to, in the terms of a summary.
     pub sum: Protection,
     /// Frames with a header that came in and went on their way.
     pub handed_on: u64,
     /// Frames that it took away: copies that came twice, and frames of the link's own.
     pub taken: u64,
+    /// Frames that it made anew from parities.
+    pub restored: u64,
 }
 
 impl Guard {
@@ -72,10 +79,16 @@ impl Guard {
         }
     }
 
+    /// Whether it was ever told to start.
+    pub(crate) fn has_started(&self) -> bool {
+        self.epoch > 0
+    }
+
     pub(crate) fn counters(&self) -> Counters {
         match &self.protocol {
             Protocol::Link(end) => *end.counters(),
             Protocol::Prototype(port) => port.counters(),
+            Protocol::Fec(coder) => coder.counters(),
         }
     }
 
@@ -97,7 +110,11 @@ impl Guard {
             tx_buffer_bytes_max: link.tx_bytes_max,
             rx_buffer_bytes_max: link.rx_bytes_max,
         };
-        EndCounters { lane, link, sum, handed_on: self.handed_on, taken: self.taken }
+        let (fec, restored) = match &self.protocol {
+            Protocol::Fec(coder) => (Some(*coder.end.counters()), coder.restored),
+            _ => (None, 0),
+        };
+        EndCounters { lane, link, fec, sum, handed_on: self.handed_on, taken: self.taken, restored }
     }
 
     /// When it wants to act, if nothing happens before.
@@ -106,6 +123,7 @@ impl Guard {
         let own = match &self.protocol {
             Protocol::Link(end) => end.next_timeout(),
             Protocol::Prototype(port) => port.next_due(now),
+            Protocol::Fec(coder) => coder.end.next_timeout(),
         };
         [order, own].into_iter().flatten().min()
     }
@@ -118,6 +136,7 @@ impl Guard {
             Protocol::Link(end) if end.next_timeout().is_some_and(|due| due <= now) => end.on_timeout(now),
             Protocol::Link(_) => {}
             Protocol::Prototype(port) => port.on_time(now),
+            Protocol::Fec(coder) => coder.end.on_timeout(now),
         }
     }
 
@@ -129,12 +148,40 @@ impl Guard {
             }
             Protocol::Link(end) => end.deactivate(now),
             Protocol::Prototype(port) => port.set_active(order.active),
+            Protocol::Fec(coder) if order.active => {
+                self.epoch += 1;
+                coder.end.activate(first_number(self.epoch));
+            }
+            Protocol::Fec(coder) => coder.end.deactivate(),
         }
     }
 }
 
-/// Counts by name, for the digest and for reports.
-pub(crate) fn named(counters: &Counters) -> [(&'static str, u64); 16] {
+/// Numbers of one start of error correction are far from those of another.
+fn first_number(epoch: u32) -> u16 {
+    (epoch as u16).wrapping_mul(20_011)
+}
+
+/// Counts of an end by name, for the digest and for reports.
+pub(crate) fn named(end: &EndCounters) -> impl Iterator<Item = (&'static str, u64)> + use<> {
+    named_of_link(&end.link).into_iter().chain(end.fec.iter().flat_map(named_of_fec).collect::<Vec<_>>())
+}
+
+fn named_of_fec(counters: &fec::Counters) -> [(&'static str, u64); 9] {
+    [
+        ("fec.parities", counters.parities),
+        ("fec.blocks", counters.blocks),
+        ("fec.short_blocks", counters.short_blocks),
+        ("fec.arrived", counters.arrived),
+        ("fec.given_up", counters.given_up),
+        ("fec.restarts", counters.restarts),
+        ("fec.malformed", counters.malformed),
+        ("fec.late", counters.late),
+        ("fec.held_max", counters.held_max),
+    ]
+}
+
+fn named_of_link(counters: &Counters) -> [(&'static str, u64); 16] {
     [
         ("link.protected", counters.protected),
         ("link.resent", counters.resent),

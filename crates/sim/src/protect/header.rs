@@ -1,7 +1,12 @@
 //! Headers of frames on protected links.
 
+use std::sync::Arc;
+
+use wiremend_proto::fec;
 use wiremend_proto::link::{self, paper};
 use wiremend_wire::Quanta;
+
+use crate::frame::Frame;
 
 /// What the two ends of a protected link say to each other by a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,6 +17,10 @@ pub enum Header {
     Prototype(paper::Signal),
     /// A pause frame of that prototype.
     Pause(Quanta),
+    /// Of forward error correction.
+    Fec(fec::Signal),
+    /// None on the wire: a frame over a link whose error correction has ended, of which the receiver must know.
+    Bare,
 }
 
 impl Header {
@@ -20,7 +29,8 @@ impl Header {
         match self {
             Self::Link(signal) => signal.added_len(),
             Self::Prototype(signal) => signal.added_len(),
-            Self::Pause(_) => 0,
+            Self::Fec(signal) => signal.added_len(),
+            Self::Pause(_) | Self::Bare => 0,
         }
     }
 }
@@ -29,8 +39,13 @@ impl Header {
 #[derive(Default)]
 pub(crate) struct Headers {
     places: Vec<Header>,
+    /// What the parities among them were made of, by place; as long as it has to be, which is empty without any.
+    blocks: Vec<Option<Block>>,
     free: Vec<u32>,
 }
+
+/// The frames that a parity was made of: in place of its bytes, from which a real receiver restores them.
+pub(crate) type Block = Arc<[Frame]>;
 
 /// The place of a frame's link header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,11 +66,36 @@ impl Headers {
         HeaderId(self.places.len() as u32 - 1)
     }
 
+    /// Takes a header from others, with what belongs to it.
+    pub(crate) fn take_over(&mut self, others: &mut Self, id: HeaderId) -> HeaderId {
+        let block = others.detach(id);
+        let place = self.insert(others.remove(id));
+        if let Some(block) = block {
+            self.attach(place, block);
+        }
+        place
+    }
+
+    /// Gives a parity what it was made of.
+    pub(crate) fn attach(&mut self, id: HeaderId, block: Block) {
+        let place = id.0 as usize;
+        if self.blocks.len() <= place {
+            self.blocks.resize(place + 1, None);
+        }
+        self.blocks[place] = Some(block);
+    }
+
+    /// What a parity was made of.
+    pub(crate) fn detach(&mut self, id: HeaderId) -> Option<Block> {
+        self.blocks.get_mut(id.0 as usize)?.take()
+    }
+
     pub(crate) fn get(&self, id: HeaderId) -> Option<&Header> {
         self.places.get(id.0 as usize)
     }
 
     pub(crate) fn remove(&mut self, id: HeaderId) -> Header {
+        self.detach(id);
         self.free.push(id.0);
         self.places[id.0 as usize]
     }

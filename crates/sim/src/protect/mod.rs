@@ -1,14 +1,17 @@
-//! Ports under protection: an end of [`proto::link`](wiremend_proto::link) between a switch's queues and its wire.
+//! Ports under protection: an end of [`proto::link`](wiremend_proto::link) or [`proto::fec`](wiremend_proto::fec) between a switch's queues and its
+//! wire.
 //!
 //! A protected port is a scheduled one whose wire is not its own: whenever it is free, the link's end says who is next
 //! on it. What arrives with a header goes to the end of the port it came in by, and from there to the switch. A
 //! dormant end adds neither header nor frame.
 
+mod coder;
 mod guard;
 mod header;
 mod loopback;
 mod prototype;
 
+pub(crate) use coder::Coder;
 pub use guard::EndCounters;
 pub(crate) use guard::{Guard, Order, Protocol, named};
 pub(crate) use header::Headers;
@@ -64,6 +67,7 @@ impl Wires {
     /// A frame with a link header has come over `lane`. What is to be forwarded for it is in `delivered`.
     #[cold]
     pub(crate) fn on_header(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        let block = self.headers.detach(self.frames.get(id).header);
         let header = self.undress(id);
         let arrived = self.frames.get(id);
         let (is_own, len) = (arrived.kind == Kind::Link, Bytes::new(u64::from(arrived.len)));
@@ -75,13 +79,17 @@ impl Wires {
         }
         match (&mut guard.protocol, header) {
             (Protocol::Link(end), Header::Link(signal)) => {
-                end.on_signal(now, &signal, (!is_own).then_some((id, len)))
+                end.on_signal(now, &signal, (!is_own).then_some((id, len)));
             }
             (Protocol::Prototype(port), header) => {
                 let verdict = port.on_header(now, &header);
                 self.obey(now, back, id, &header, verdict);
             }
-            (Protocol::Link(_), _) => unreachable!("both ends of a link speak the same"),
+            (Protocol::Fec(coder), Header::Fec(signal)) => {
+                coder.on_signal(now, signal, (!is_own).then_some((id, len)), block);
+            }
+            (Protocol::Fec(coder), Header::Bare) => coder.on_bare(id, len),
+            (Protocol::Link(_) | Protocol::Fec(_), _) => unreachable!("both ends of a link speak the same"),
         }
         self.pump(now, back);
     }
@@ -91,7 +99,7 @@ impl Wires {
         if self.ports[lane.index()].busy_until <= now {
             self.send_guarded(now, lane);
         }
-        self.dispose(lane);
+        self.dispose(now, lane);
         let busy_until = self.ports[lane.index()].busy_until;
         let guard = self.guards[lane.index()].as_ref().expect("a protected port");
         let egress = self.egresses[lane.index()].as_ref().expect("a protected port is scheduled");
@@ -106,12 +114,14 @@ impl Wires {
         let sent = match self.guards[lane.index()].as_ref().expect("a protected port").protocol {
             Protocol::Link(_) => self.next_of_link(now, lane),
             Protocol::Prototype(_) => self.next_of_prototype(now, lane),
+            Protocol::Fec(_) => self.next_of_coder(now, lane),
         };
         let Some((id, header)) = sent else { return };
         if let Some(header) = header {
             let guard = self.guards[lane.index()].as_mut().expect("a protected port");
             guard.header_bytes += u64::from(header.added_len());
             self.dress(id, header);
+            self.enclose(lane, id);
         }
         self.transmit(now, lane, id);
     }
@@ -282,7 +292,9 @@ impl Wires {
     fn prototype(&mut self, lane: LaneId) -> &mut Prototype {
         match &mut self.guards[lane.index()].as_mut().expect("a protected port").protocol {
             Protocol::Prototype(port) => port,
-            Protocol::Link(_) => unreachable!("only the prototype has buffers that turn"),
+            Protocol::Link(_) | Protocol::Fec(_) => {
+                unreachable!("only the prototype has buffers that turn")
+            }
         }
     }
 
@@ -297,9 +309,13 @@ impl Wires {
     }
 
     /// Does with handles what the end of a link has decided.
-    fn dispose(&mut self, lane: LaneId) {
+    fn dispose(&mut self, now: Time, lane: LaneId) {
         let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let Protocol::Link(end) = &mut guard.protocol else { return };
+        let end = match &mut guard.protocol {
+            Protocol::Link(end) => end,
+            Protocol::Fec(_) => return self.dispose_coded(now, lane),
+            Protocol::Prototype(_) => return,
+        };
         while let Some(disposal) = end.poll() {
             match disposal {
                 Disposal::Deliver(id) => {

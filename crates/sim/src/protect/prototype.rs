@@ -102,7 +102,9 @@ impl Prototype {
                 let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
                 arrival.verdict.or(carries)
             }
-            Header::Link(_) => unreachable!("both ends of a link speak the same"),
+            Header::Link(_) | Header::Fec(_) | Header::Bare => {
+                unreachable!("both ends of a link speak the same")
+            }
         }
     }
 

@@ -53,7 +53,7 @@ impl Observer for Rows {
     }
 }
 
-struct NoFiles;
+pub(crate) struct NoFiles;
 
 impl Files for NoFiles {
     fn open(&self, name: &str) -> std::result::Result<Box<dyn BufRead>, String> {
