@@ -11,43 +11,71 @@ use serde_json::Value;
 
 use crate::shell::{self, call};
 
-/// The page, and where its figures are, from the top of the repository.
+/// The page, the same for programs, and where its figures are, from the top of the repository.
 const PAGE: &str = "docs/VALIDATION.md";
+const LEDGER: &str = "docs/ledger.json";
 const FIGURES: &str = "docs/images/claims";
-/// The command by which the page is made, as it stands on it.
-const COMMAND: &str = "wiremend repro --all";
 /// How to make it.
-const REMEDY: &str = "`cargo xtask ledger` measures all claims in full and writes the page";
+const REMEDY: &str = "`cargo xtask ledger` measures all claims in full and writes the page, `cargo xtask ledger ID…` some of them";
 
-/// Measures all claims in full and replaces the page and its figures. What was computed before an interruption is not
+/// Measures all claims in full, or some, and writes the page and its figures. What was computed before an interruption is not
 /// computed again.
-pub(crate) fn run() -> Result<()> {
+pub(crate) fn run(ids: &[String]) -> Result<()> {
     let program = shell::build("release")?;
     let directory = shell::target_dir()?.join("ledger");
-    let mut repro = call(&program, "repro --all --out");
-    let status = repro.arg(&directory).status().context("cannot start the program")?;
+    let mut repro = call(&program, "repro --out");
+    repro.arg(&directory);
+    if ids.is_empty() {
+        repro.arg("--all");
+    } else {
+        repro.args(ids).arg("--merge").arg(shell::root().join(LEDGER));
+    }
+    let status = repro.status().context("cannot start the program")?;
     // 1: it ran, and a claim is not reproduced. The page says so.
     ensure!(matches!(status.code(), Some(0 | 1)), "`{}` failed ({status})", shell::line(&repro));
-    let figures = shell::root().join(FIGURES);
-    if figures.exists() {
-        fs::remove_dir_all(&figures).context("figures of before")?;
-    }
-    fs::create_dir_all(&figures).with_context(|| format!("cannot create `{FIGURES}`"))?;
     let ledger: Value = serde_json::from_str(&fs::read_to_string(directory.join("ledger.json"))?)?;
-    for name in figures_of(&ledger)? {
-        let from = directory.join("images/claims").join(&name);
-        fs::copy(&from, figures.join(&name)).with_context(|| format!("figure `{}`", from.display()))?;
-    }
+    let drawn_now = |claim: &Value| {
+        claim["origin"]["version"] == ledger["version"] && claim["origin"]["command"] == ledger["command"]
+    };
+    replace_figures(
+        &directory.join("images/claims"),
+        &figures_of(&ledger, drawn_now)?,
+        &figures_of(&ledger, |_| true)?,
+    )?;
     fs::copy(directory.join("VALIDATION.md"), shell::root().join(PAGE)).context(PAGE)?;
+    fs::copy(directory.join("ledger.json"), shell::root().join(LEDGER)).context(LEDGER)?;
     println!("{PAGE}, and {}", directory.join("gallery.html").display());
     ensure!(status.success(), "a claim is not reproduced");
+    Ok(())
+}
+
+/// Figures that were drawn now take the place of those of before; those that no claim has are removed.
+fn replace_figures(directory: &Path, drawn: &[String], names: &[String]) -> Result<()> {
+    let figures = shell::root().join(FIGURES);
+    fs::create_dir_all(&figures).with_context(|| format!("cannot create `{FIGURES}`"))?;
+    for entry in fs::read_dir(&figures)? {
+        let entry = entry?;
+        if !names.iter().any(|name| entry.file_name().to_str() == Some(name)) {
+            fs::remove_file(entry.path()).context("a figure of before")?;
+        }
+    }
+    for name in drawn {
+        let from = directory.join(name);
+        fs::copy(&from, figures.join(name)).with_context(|| format!("figure `{}`", from.display()))?;
+    }
+    for name in names {
+        ensure!(figures.join(name).exists(), "no figure `{name}`; {REMEDY}");
+    }
     Ok(())
 }
 
 /// Measures all claims quickly: each must have the verdict that the page gives it, and none may be `not reproduced`.
 pub(crate) fn check(program: &Path) -> Result<()> {
     let page = fs::read_to_string(shell::root().join(PAGE)).with_context(|| format!("{PAGE}; {REMEDY}"))?;
-    ensure!(page.contains(&format!("| `{COMMAND}` |")), "{PAGE} is not of a full run; {REMEDY}");
+    ensure!(
+        page.contains(" | full | ") && !page.contains(" | quick | "),
+        "{PAGE} is not of a full run; {REMEDY}"
+    );
     let quick = verdicts(&quick_ledger(&mut call(program, "repro --all --quick --json"))?)?;
     for (id, (verdict, why)) in &quick {
         println!(
@@ -115,10 +143,11 @@ fn differences(quick: &BTreeMap<String, (String, String)>, page: &BTreeMap<Strin
     wrong
 }
 
-/// The files of all figures.
-fn figures_of(ledger: &Value) -> Result<Vec<String>> {
+/// The files of all figures of these claims.
+fn figures_of(ledger: &Value, wanted: impl Fn(&Value) -> bool) -> Result<Vec<String>> {
     let claims = ledger["claims"].as_array().context("a ledger without claims")?;
-    let figures = claims.iter().flat_map(|claim| claim["figures"].as_array().into_iter().flatten());
+    let claims = claims.iter().filter(|claim| wanted(claim));
+    let figures = claims.flat_map(|claim| claim["figures"].as_array().into_iter().flatten());
     let mut names = Vec::new();
     for figure in figures {
         let name = figure["name"].as_str().context("a figure without a name")?;
@@ -180,7 +209,7 @@ mod tests {
     #[test]
     fn figures_have_names_of_their_own() {
         let claim = json!({ "figures": [{ "name": "v1" }] });
-        assert_eq!(figures_of(&json!({ "claims": [claim] })).unwrap(), ["v1.svg"]);
-        assert!(figures_of(&json!({ "claims": [claim, claim] })).is_err());
+        assert_eq!(figures_of(&json!({ "claims": [claim] }), |_| true).unwrap(), ["v1.svg"]);
+        assert!(figures_of(&json!({ "claims": [claim, claim] }), |_| true).is_err());
     }
 }

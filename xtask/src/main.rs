@@ -27,7 +27,7 @@ usage: cargo xtask CHORE
   bench [--quick] [--instructions] [--repeat N] [--json FILE] [NAME...]
                          speed and memory of the scenarios bench/*, with 1 and 2 threads
   docs                   rewrite docs/scenarios.md; man pages and completions go to target/docs
-  ledger                 measure every claim in full, rewrite docs/VALIDATION.md and its figures; goes on where it was ended
+  ledger [ID…]           measure every claim in full, or these, rewrite docs/VALIDATION.md and its figures; goes on where it was ended
   dist                   static tarball and Debian package, in target/dist";
 
 /// How a chore ended that did not end well.
@@ -71,11 +71,9 @@ fn chore(args: &[String]) -> Result<(), Trouble> {
         },
         "bench" => bench::run(&bench::Plan::from_args(args).map_err(Trouble::Usage)?),
         "docs" if args.is_empty() => Ok(docs::run()?),
-        "ledger" if args.is_empty() => Ok(ledger::run()?),
+        "ledger" => Ok(ledger::run(args)?),
         "dist" if args.is_empty() => Ok(dist::run()?),
-        "docs" | "ledger" | "dist" => {
-            Err(Trouble::Usage(format!("`{name}` takes no arguments, not {args:?}")))
-        }
+        "docs" | "dist" => Err(Trouble::Usage(format!("`{name}` takes no arguments, not {args:?}"))),
         "-h" | "--help" | "help" => {
             println!("{USAGE}");
             Ok(())

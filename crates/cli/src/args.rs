@@ -193,6 +193,7 @@ Examples:
   wiremend repro V1
   wiremend repro V1 V2 --quick
   wiremend repro --all --out ledger
+  wiremend repro J15 --out ledger --merge ledger/ledger.json
   wiremend repro --all --quick --json
   wiremend repro V1 --quick --set transport.recovery=go-back-n"
 )]
@@ -215,6 +216,9 @@ pub(crate) struct Repro {
     /// Write the ledger into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Put what is measured into a ledger.json of before: other claims keep what they came to then
+    #[arg(long, value_name = "FILE", requires = "out", conflicts_with = "set")]
+    pub(crate) merge: Option<PathBuf>,
     /// Print ledger.json
     #[arg(long)]
     pub(crate) json: bool,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
-use wiremend_report::ledger::{Entry, Ledger, Verdict};
+use wiremend_report::ledger::{Entry, Ledger, Origin, Verdict};
 use wiremend_report::plot::standalone;
 use wiremend_report::write_whole;
 
@@ -14,7 +14,7 @@ use crate::claims;
 use crate::failure::{Answer, Failure};
 use crate::ledger::{Claim, Effort, Schedule, Store};
 use crate::terminal::quoted;
-use crate::{machine, signals, terminal};
+use crate::{input, machine, signals, terminal};
 
 /// Where the figures lie, seen from `VALIDATION.md`.
 const FIGURES: &str = "images/claims";
@@ -26,9 +26,10 @@ pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
         terminal::print(&listed(asked.json))?;
         return Ok(Answer::Yes);
     }
+    let earlier = asked.merge.as_deref().map(|path| read(path, asked)).transpose()?;
     let ledger = measure(asked, &chosen)?;
     if let Some(directory) = &asked.out {
-        write(&ledger, directory)?;
+        write(&ledger, earlier, directory)?;
     }
     terminal::print(&if asked.json { ledger.json() } else { told(asked, &ledger) })?;
     Ok(if ledger.count(Verdict::NotReproduced) == 0 { Answer::Yes } else { Answer::No })
@@ -57,17 +58,40 @@ fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
         (Failure::Interrupted(signal), Some(kept)) => Failure::Suspended(signal, kept.clone()),
         (failure, _) => failure,
     })?;
-    Ok(Ledger {
-        schema: Ledger::SCHEMA,
+    let origin = Origin {
         command: command(asked),
-        effort: effort.name().to_owned(),
         version: VERSION.to_owned(),
         date: machine::today(),
         machine: machine::kind(),
+    };
+    let claims = chosen.iter().map(|claim| claim.entry(&results, origin.clone())).collect();
+    let Origin { command, version, date, machine } = origin;
+    Ok(Ledger {
+        schema: Ledger::SCHEMA,
+        command,
+        effort: effort.name().to_owned(),
+        version,
+        date,
+        machine,
         computing_s: results.computing_s(),
         changed: asked.set.iter().map(|set| format!("{}={}", set.path, set.value)).collect(),
-        claims: chosen.iter().map(|claim| claim.entry(&results)).collect(),
+        claims,
     })
+}
+
+/// A ledger that was measured before, with the same effort.
+fn read(path: &Path, asked: &Repro) -> Result<Ledger, Failure> {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| input::unreadable(&name, &error))?;
+    let ledger: Ledger = serde_json::from_str(&text).map_err(|error| {
+        Failure::Input(format!("{name}: {error}; expected a ledger.json of `wiremend repro --out`"))
+    })?;
+    let effort = if asked.quick { Effort::Quick } else { Effort::Full };
+    if ledger.effort != effort.name() || !ledger.changed.is_empty() {
+        let what = format!("{name}: measured with other effort or changes; the two do not go together");
+        return Err(Failure::Input(what));
+    }
+    Ok(ledger)
 }
 
 /// The command that measures the same again.
@@ -81,8 +105,10 @@ fn command(asked: &Repro) -> String {
     words.join(" ")
 }
 
-/// Figures first: the documents that show them come when they are there.
-fn write(ledger: &Ledger, directory: &Path) -> Result<(), Failure> {
+/// Figures first: the documents that show them come when they are there. The gallery has what was measured now.
+fn write(ledger: &Ledger, earlier: Option<Ledger>, directory: &Path) -> Result<(), Failure> {
+    let ids: Vec<_> = claims::all().map(|claim| claim.id).collect();
+    let whole = earlier.map_or_else(|| ledger.clone(), |earlier| ledger.clone().merged_with(earlier, &ids));
     let figures = directory.join(FIGURES);
     let write = || {
         fs::create_dir_all(&figures)?;
@@ -92,9 +118,9 @@ fn write(ledger: &Ledger, directory: &Path) -> Result<(), Failure> {
         write_whole(&directory.join("gallery.html"), &ledger.gallery())?;
         // What was changed says nothing about the papers, and must not be taken for it.
         if ledger.changed.is_empty() {
-            write_whole(&directory.join("VALIDATION.md"), &ledger.validation(FIGURES))?;
+            write_whole(&directory.join("VALIDATION.md"), &whole.validation(FIGURES))?;
         }
-        write_whole(&directory.join("ledger.json"), &ledger.json())
+        write_whole(&directory.join("ledger.json"), &whole.json())
     };
     write().map_err(|error| Failure::file(&error))
 }

@@ -1,6 +1,6 @@
 //! Something that a paper says.
 
-use wiremend_report::ledger::Entry;
+use wiremend_report::ledger::{Entry, Origin};
 
 use super::{Finding, Results, Run};
 
@@ -48,7 +48,7 @@ impl Effort {
 
 impl Claim {
     /// Its page of the ledger.
-    pub(crate) fn entry(&self, results: &Results<'_>) -> Entry {
+    pub(crate) fn entry(&self, results: &Results<'_>, origin: Origin) -> Entry {
         let Finding { verdict, measured, why, checks, table, figures } = (self.judge)(results);
         let runs = (self.runs)(results.effort());
         Entry {
@@ -65,6 +65,7 @@ impl Claim {
             figures,
             computing_s: runs.iter().map(|run| results.of(run).took_s).sum(),
             runs: runs.iter().map(|run| run.command(results.sets())).collect(),
+            origin,
         }
     }
 }

@@ -111,6 +111,42 @@ fn a_ledger_leaves_a_gallery_a_document_and_figures() {
 }
 
 #[test]
+fn claims_join_a_ledger_of_before() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    wiremend(&["repro", "J2", "V2", "--quick", "--out", &at("before")]).ok();
+    let before = at("before/ledger.json");
+    wiremend(&["repro", "V1", "V2", "--quick", "--out", &at("now"), "--merge", &before]).ok();
+    let ledger: Value = serde_json::from_str(&fs::read_to_string(at("now/ledger.json")).unwrap()).unwrap();
+    let origins: Vec<_> = ledger["claims"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|claim| (&claim["id"], &claim["origin"]["command"]))
+        .collect();
+    let (old, new) = ("wiremend repro J2 V2 --quick", "wiremend repro V1 V2 --quick");
+    assert_eq!(
+        format!("{origins:?}"),
+        format!(
+            "{:?}",
+            [("J2", old), ("V1", new), ("V2", new)].map(|(id, by)| (Value::from(id), Value::from(by)))
+        )
+    );
+    let page = fs::read_to_string(at("now/VALIDATION.md")).unwrap();
+    assert!(
+        page.contains(&format!("| J2 | `{old}` | quick |"))
+            && page.contains(&format!("| V1 V2 | `{new}` | quick |")),
+        "{page}"
+    );
+    let line = wiremend(&["repro", "V2", "--out", &at("full"), "--merge", &before]).refused(2);
+    assert!(line.contains("other effort"), "{line}");
+    fs::write(at("bad.json"), "{}").unwrap();
+    let line =
+        wiremend(&["repro", "V2", "--quick", "--out", &at("x"), "--merge", &at("bad.json")]).refused(2);
+    assert!(line.contains("bad.json: missing field"), "{line}");
+}
+
+#[test]
 fn results_with_changes_are_marked_and_not_written_to_the_document() {
     let directory = tempfile::tempdir().unwrap();
     let out = directory.path().to_str().unwrap();

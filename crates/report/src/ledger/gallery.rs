@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(html.matches("<svg").count(), 3);
         assert_eq!(html.replace("http://www.w3.org/2000/svg", "").matches("://").count(), 0);
         assert!(!html.contains("<script") && html.contains("default-src 'none'") && !html.contains("<b>"));
-        for part in ["V1 ✓", "J8 ≠", "X3 ✗", "verdict bad\">✗ not reproduced", "2 min 02 s of computing"]
+        for part in ["V1 ✓", "J8 ≠", "X3 ✗", "verdict bad\">✗ not reproduced", "3 min 03 s of computing"]
         {
             assert!(html.contains(part), "{part}");
         }

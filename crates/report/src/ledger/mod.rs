@@ -6,10 +6,11 @@
 mod gallery;
 mod validation;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-/// Claims that were measured together, and how.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+/// Claims that were measured, and how. The first fields are about the latest measurement; claims of an earlier one that was merged keep
+/// their [`Origin`].
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Ledger {
     /// Version of this layout. It grows when a field changes its meaning or goes, not when one is added.
     pub schema: u32,
@@ -26,14 +27,14 @@ pub struct Ledger {
     /// Time that the runs took, each on one thread, in seconds.
     pub computing_s: f64,
     /// What was changed in all scenarios: then nothing here speaks about the papers.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
     /// The claims, in order.
     pub claims: Vec<Entry>,
 }
 
 /// One claim.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// Its name in the ledger.
     pub id: String,
@@ -54,7 +55,7 @@ pub struct Entry {
     /// What the verdict follows from.
     pub checks: Vec<Check>,
     /// More numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub table: Option<Table>,
     /// Drawings.
     pub figures: Vec<Figure>,
@@ -62,10 +63,25 @@ pub struct Entry {
     pub runs: Vec<String>,
     /// Time that these took, in seconds.
     pub computing_s: f64,
+    /// By what it was measured, and when.
+    pub origin: Origin,
+}
+
+/// The measurement that a claim belongs to.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Origin {
+    /// The command.
+    pub command: String,
+    /// The program's version.
+    pub version: String,
+    /// The day, as `2025-01-31`.
+    pub date: String,
+    /// What kind of machine computed it.
+    pub machine: String,
 }
 
 /// Whether a claim holds here.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Verdict {
     /// It does.
     #[serde(rename = "reproduced")]
@@ -79,7 +95,7 @@ pub enum Verdict {
 }
 
 /// A measurement and what it is held against.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Check {
     /// What is measured.
     pub what: String,
@@ -94,7 +110,7 @@ pub struct Check {
 }
 
 /// Numbers in rows. The first column names the row.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Table {
     /// Names of the columns.
     pub columns: Vec<String>,
@@ -103,14 +119,14 @@ pub struct Table {
 }
 
 /// A drawing.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Figure {
     /// The name of its file, without an ending.
     pub name: String,
     /// What is seen, for those who do not see it.
     pub caption: String,
     /// The drawing, as [`crate::plot`] makes it.
-    #[serde(skip)]
+    #[serde(skip, default)]
     pub svg: String,
 }
 
@@ -123,6 +139,37 @@ impl Ledger {
         let mut text = serde_json::to_string_pretty(self).expect("a ledger is plain values");
         text.push('\n');
         text
+    }
+
+    /// Takes over what an earlier ledger has and this one does not: claims that are in `order`, which names all there are. Their drawings
+    /// are not in the earlier ledger, and stay where they are.
+    #[must_use]
+    pub fn merged_with(mut self, earlier: Self, order: &[&str]) -> Self {
+        let place = |id: &str| order.iter().position(|known| *known == id);
+        let old = earlier.claims.into_iter().filter(|claim| place(&claim.id).is_some());
+        for claim in old {
+            if !self.claims.iter().any(|new| new.id == claim.id) {
+                self.computing_s += claim.computing_s;
+                self.claims.push(claim);
+            }
+        }
+        self.claims.sort_by_key(|claim| place(&claim.id));
+        self
+    }
+
+    /// The measurements that claims belong to, in the order of their first claims, each with the claims and their time of computing.
+    fn origins(&self) -> Vec<(&Origin, Vec<&str>, f64)> {
+        let mut origins: Vec<(&Origin, Vec<&str>, f64)> = Vec::new();
+        for claim in &self.claims {
+            match origins.iter_mut().find(|(origin, ..)| **origin == claim.origin) {
+                Some((_, ids, computing_s)) => {
+                    ids.push(&claim.id);
+                    *computing_s += claim.computing_s;
+                }
+                None => origins.push((&claim.origin, vec![&claim.id], claim.computing_s)),
+            }
+        }
+        origins
     }
 
     /// How many claims have this verdict.
@@ -214,6 +261,12 @@ mod tests {
             }],
             runs: vec!["wiremend run 'a b' --seed 1".to_owned()],
             computing_s: 61.0,
+            origin: Origin {
+                command: "wiremend repro --all".to_owned(),
+                version: "0.1.0 (abc)".to_owned(),
+                date: "2025-01-31".to_owned(),
+                machine: "2 cores of a kind".to_owned(),
+            },
         };
         Ledger {
             schema: Ledger::SCHEMA,
@@ -222,7 +275,7 @@ mod tests {
             version: "0.1.0 (abc)".to_owned(),
             date: "2025-01-31".to_owned(),
             machine: "2 cores of a kind".to_owned(),
-            computing_s: 122.0,
+            computing_s: 183.0,
             changed: Vec::new(),
             claims: vec![
                 entry("V1", Verdict::Reproduced, true),
@@ -243,6 +296,28 @@ mod tests {
             serde_json::json!({ "name": "v1", "caption": "Timeouts" })
         );
         assert!(value.get("changed").is_none());
+    }
+
+    #[test]
+    fn claims_of_an_earlier_ledger_stay_with_their_origin() {
+        let (mut earlier, mut later) = (sample(), sample());
+        later.claims.truncate(1);
+        later.computing_s = 61.0;
+        later.claims[0].origin.version = "0.2.0".to_owned();
+        earlier.claims[2].id = "GONE".to_owned();
+        let read: Ledger = serde_json::from_str(&earlier.json()).unwrap();
+        let merged = later.merged_with(read, &["J8", "V1"]);
+        let versions: Vec<_> =
+            merged.claims.iter().map(|claim| (&*claim.id, &*claim.origin.version)).collect();
+        assert_eq!(
+            versions,
+            [("J8", "0.1.0 (abc)"), ("V1", "0.2.0")],
+            "in order, the later one wins, what is gone is gone"
+        );
+        assert!((merged.computing_s - 122.0).abs() < 1e-9);
+        let page = merged.validation("images");
+        assert!(page.contains("| J8 | `wiremend repro --all` | full | 0.1.0 (abc) | 2025-01-31 |"), "{page}");
+        assert!(page.contains("| V1 | `wiremend repro --all` | full | 0.2.0 | 2025-01-31 |"), "{page}");
     }
 
     #[test]

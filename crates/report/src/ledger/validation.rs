@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Check, Entry, Ledger, Table, sentence, spoken_s};
+use super::{Check, Entry, Ledger, Origin, Table, sentence, spoken_s};
 
 impl Ledger {
     /// The document. Its figures are `figures/NAME.svg`, and the first table has a line `| [ID](#id) | verdict | … |` for
@@ -15,18 +15,16 @@ impl Ledger {
              *reproduced*, *differs* for a reason that was measured too, or *not reproduced*. \
              `cargo xtask test` measures all of them again with less effort, and fails where a verdict differs from this page.\n\n",
         );
-        let _ = writeln!(
-            text,
-            "| command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|\n\
-             | `{}` | {} | {} | {} | {} | {} |\n",
-            self.command,
-            self.effort,
-            cell(&self.version),
-            self.date,
-            cell(&self.machine),
-            spoken_s(self.computing_s)
-        );
-        let _ = writeln!(text, "{}.\n\n| claim | verdict | about |\n|---|---|---|", self.tally());
+        text.push_str("| claims | command | effort | version | date | machine | computing time |\n|---|---|---|---|---|---|---|\n");
+        for (Origin { command, version, date, machine }, ids, computing_s) in self.origins() {
+            let (version, machine) = (cell(version), cell(machine));
+            let (ids, effort, time) = (ids.join(" "), &self.effort, spoken_s(computing_s));
+            let _ = writeln!(
+                text,
+                "| {ids} | `{command}` | {effort} | {version} | {date} | {machine} | {time} |"
+            );
+        }
+        let _ = writeln!(text, "\n{}.\n\n| claim | verdict | about |\n|---|---|---|", self.tally());
         for claim in &self.claims {
             let Entry { id, verdict, title, .. } = claim;
             let _ =
@@ -137,7 +135,7 @@ mod tests {
         for part in [
             "`wiremend repro --all`",
             "2025-01-31",
-            "2 min 02 s",
+            "3 min 03 s",
             "1 min 01 s",
             "wiremend run 'a b' --seed 1",
         ] {
