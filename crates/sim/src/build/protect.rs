@@ -38,7 +38,9 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
                         code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
                             .map_err(|error| error.to_string())
                     }
-                    (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max),
+                    (_, Profile::Hardened) => {
+                        hardened(protect, rate, frame_bytes_max, round_trip(net, lane, frame_bytes_max))
+                    }
                     (_, Profile::Paper) => {
                         placed.loopbacks.insert(switch, turn(protect));
                         prototype(protect, rate, switch)
@@ -83,7 +85,12 @@ fn loss(share: f64) -> LossRate {
     LossRate::parts_per_trillion((share * 1e12).round() as u64)
 }
 
-fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Result<Protocol, String> {
+fn hardened(
+    protect: &Protect,
+    rate: Rate,
+    frame_bytes_max: Bytes,
+    round_trip: Span,
+) -> Result<Protocol, String> {
     let config = Config {
         rate,
         frame_bytes_max,
@@ -103,7 +110,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes) -> Result<Pro
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
-    config.check().map_err(|error| error.to_string())?;
+    config.check().and_then(|()| config.check_room(round_trip)).map_err(|error| error.to_string())?;
     Ok(Protocol::Link(Box::new(Endpoint::new(config))))
 }
 
@@ -164,6 +171,15 @@ fn turn(protect: &Protect) -> Turn {
 
 const TOFINO_PASS: Span = Span::from_ns(690);
 const TOFINO_MIRROR: Span = Span::from_ns(4_560);
+
+/// What the ends of an idle link measure, and a frame in the way of each.
+fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
+    let way = |lane: LaneId| {
+        let lane = &net.lanes[lane.index()];
+        lane.delay + lane.rate.serialize(frame_bytes_max)
+    };
+    way(lane) + way(lane.reverse())
+}
 
 /// The longest frame that any host sends, without a link header.
 fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {

@@ -19,7 +19,7 @@ pub enum Header {
     Pause(Quanta),
     /// Of forward error correction.
     Fec(fec::Signal),
-    /// None on the wire: a frame over a link whose error correction has ended, of which the receiver must know.
+    /// None on the wire: a frame over a link whose protection has not begun or has ended, of which the receiver must know.
     Bare,
 }
 

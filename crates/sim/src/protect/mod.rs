@@ -88,6 +88,7 @@ impl Wires {
             (Protocol::Fec(coder), Header::Fec(signal)) => {
                 coder.on_signal(now, signal, (!is_own).then_some((id, len)), block);
             }
+            (Protocol::Link(end), Header::Bare) => end.on_plain(now, id),
             (Protocol::Fec(coder), Header::Bare) => coder.on_bare(id, len),
             (Protocol::Link(_) | Protocol::Fec(_), _) => unreachable!("both ends of a link speak the same"),
         }
@@ -129,6 +130,7 @@ impl Wires {
     fn next_of_link(&mut self, now: Time, lane: LaneId) -> Option<(FrameId, Option<Header>)> {
         let guard = self.guards[lane.index()].as_mut().expect("a protected port");
         let egress = self.egresses[lane.index()].as_mut().expect("a protected port is scheduled");
+        let has_started = guard.has_started();
         let Protocol::Link(end) = &mut guard.protocol else { unreachable!("asked for a link") };
         let waiting = egress.peek(now).map(|(class, len)| Waiting {
             len: Bytes::new(u64::from(len)),
@@ -136,7 +138,7 @@ impl Wires {
         });
         let mut head = || egress.next(now).expect("the head of the queue is there");
         Some(match end.poll_transmit(now, waiting)? {
-            Transmit::Plain => (head(), None),
+            Transmit::Plain => (head(), has_started.then_some(Header::Bare)),
             Transmit::Fresh(signal) => {
                 let id = head();
                 let kept = self.frames.insert(*self.frames.get(id));
