@@ -10,7 +10,7 @@ pub(crate) fn check(bytes: &[u8]) {
         if received.signal.is_data() {
             let carried = [received.addresses, received.carried].concat();
             assert_eq!(carried.len() + received.signal.added_len() as usize, bytes.len());
-            crosses(&received.signal, &carried);
+            crosses(received.signal, &carried);
         } else {
             let mut again = vec![0xAA; Signal::parity_frame_len(received.carried.len(), Trailer::None)];
             received.signal.emit_parity(received.carried, MacAddr::default(), Trailer::None, &mut again);
@@ -19,15 +19,15 @@ pub(crate) fn check(bytes: &[u8]) {
         }
     }
     if bytes.len() >= 14 {
-        crosses(&Signal::Data { block: 1, index: 2, parities: 1 }, bytes);
+        crosses(Signal::Data { block: 1, index: 2, parities: 1 }, bytes);
     }
 }
 
-fn crosses(signal: &Signal, frame: &[u8]) {
+fn crosses(signal: Signal, frame: &[u8]) {
     let room = signal.added_len() as usize;
     let mut buffer = [&vec![0xAA; room], frame].concat();
     let start = signal.encapsulate(&mut buffer, room).expect("a frame with addresses and a type");
     assert_eq!(start, 0);
     let (received, start) = Signal::decapsulate(&mut buffer, start).expect("an own header is well formed");
-    assert_eq!((received, &buffer[start..]), (*signal, frame));
+    assert_eq!((received, &buffer[start..]), (signal, frame));
 }

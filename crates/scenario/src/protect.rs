@@ -82,9 +82,10 @@ pub struct Protect {
     pub resume_at: Option<Bytes>,
     /// Whether the sender is asked to pause at all, as it is if this is left out. Without it the buffer overflows. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
     pub backpressure: Option<bool>,
-    /// How long a missing frame is waited for. If left out, it follows from the link; with FEC, from the end of a block that is closed by
-    /// `flush`.
+    /// How long a missing frame is waited for. If left out, it follows from the link; with FEC, twice `flush`, or longer if the parities
+    /// may take longer.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Span>")]
     pub give_up: Option<Span>,

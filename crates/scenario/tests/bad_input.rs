@@ -374,6 +374,24 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
             "s.toml:17:1: `stop` is not later than `start`; it ends after it starts",
         ),
         ("[pause]\nclass = 0", "s.toml:17:1: `pause` has the wrong form; begin it with [[pause]]"),
+        ("[series]\nevery = \"0us\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
+        ("[stop]\nafter = \"0s\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
+        (
+            "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a\"",
+            "s.toml:20:8: a second variant \"a\"; names are unique",
+        ),
+        ("[[variant]]\nset = {}", "s.toml:17:1: missing field `name`; it has no default"),
+        ("[[variant]]\nname = \"a\"\nset = 5", "s.toml:19:7: found integer `5`; expected a map"),
+        ("[variant]\nname = \"a\"", "s.toml:17:1: `variant` has the wrong form; begin it with [[variant]]"),
+    ] {
+        assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
+    }
+}
+
+/// Nobody replies to a READ, because nobody is told of it: the run would stall.
+#[test]
+fn protection_that_cannot_be_is_refused() {
+    for (table, message) in [
         (
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(250,6)\"",
             "s.toml:19:6: nothing mends a link by `fec(250,6)`; expected \"linkguardian\", \"linkguardian-nb\", or \"fec(k,h)\" or \"fec-nb(k,h)\" with k and h at least 1 and k + h at most 255, such as \"fec(25,1)\"",
@@ -394,21 +412,11 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",
             "s.toml:20:9: must be above zero; expected a time such as \"1us\"",
         ),
-        ("[series]\nevery = \"0us\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
-        ("[stop]\nafter = \"0s\"", "s.toml:18:9: must be above zero; expected a time such as \"1us\""),
-        (
-            "[[variant]]\nname = \"a\"\n[[variant]]\nname = \"a\"",
-            "s.toml:20:8: a second variant \"a\"; names are unique",
-        ),
-        ("[[variant]]\nset = {}", "s.toml:17:1: missing field `name`; it has no default"),
-        ("[[variant]]\nname = \"a\"\nset = 5", "s.toml:19:7: found integer `5`; expected a map"),
-        ("[variant]\nname = \"a\"", "s.toml:17:1: `variant` has the wrong form; begin it with [[variant]]"),
     ] {
         assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
     }
 }
 
-/// Nobody replies to a READ, because nobody is told of it: the run would stall.
 /// Whatever is wrong with the shape of a block, the same is said.
 #[test]
 fn shapes_of_blocks_that_cannot_be_are_refused() {

@@ -13,10 +13,10 @@ const PARITY: Signal = Signal::Parity { block: 0xABCD, index: 25, data_count: 25
 #[test]
 fn frames_have_the_documented_bytes() {
     let frame = [&ADDRESSES[..], &[0x08, 0x00, 0x45, 0x00]].concat();
-    let wire = encapsulated(&DATA, &frame);
+    let wire = encapsulated(DATA, &frame);
     assert_eq!(wire[..12], ADDRESSES);
     assert_eq!(wire[12..], [0x88, 0xB6, 1, 0, 0xAB, 0xCD, 24, 1, 0x08, 0x00, 0x45, 0x00]);
-    let wire = parity(&PARITY, &[0x11; 62], Trailer::Fcs);
+    let wire = parity(PARITY, &[0x11; 62], Trailer::Fcs);
     assert_eq!(wire[..14], [0x01, 0x80, 0xC2, 0, 0, 0x0E, 2, 0, 0, 0, 0, 7, 0x88, 0xB6]);
     assert_eq!(wire[14..22], [1, 25, 0xAB, 0xCD, 25, 1, 0, 62]);
     assert_eq!(wire[22..84], [0x11; 62]);
@@ -26,7 +26,7 @@ fn frames_have_the_documented_bytes() {
 /// A parity that a short frame is padded around has its length all the same.
 #[test]
 fn padding_is_no_part_of_a_parity() {
-    let wire = parity(&PARITY, &[1, 2, 3, 4], Trailer::None);
+    let wire = parity(PARITY, &[1, 2, 3, 4], Trailer::None);
     assert_eq!(wire.len(), 60);
     assert_eq!(Received::parse(&wire).unwrap().carried, [1, 2, 3, 4]);
 }
@@ -37,8 +37,8 @@ fn what_makes_no_sense_is_refused() {
         wire[at] = byte;
         Received::parse(&wire).unwrap_err()
     };
-    let data = || encapsulated(&DATA, &[&ADDRESSES[..], &[8, 0]].concat());
-    let parity = || parity(&PARITY, &[0; 40], Trailer::None);
+    let data = || encapsulated(DATA, &[&ADDRESSES[..], &[8, 0]].concat());
+    let parity = || parity(PARITY, &[0; 40], Trailer::None);
     for version in [0, 2, 255] {
         assert_eq!(refused(14, version, data()), Malformed::FecVersion(version));
     }
@@ -85,7 +85,7 @@ proptest! {
         bytes in prop::collection::vec(any::<u8>(), 0..200),
     ) {
         for trailer in [Trailer::None, Trailer::Fcs] {
-            let wire = parity(&signal, &bytes, trailer);
+            let wire = parity(signal, &bytes, trailer);
             let received = Received::parse(&wire).unwrap();
             prop_assert_eq!((received.signal, received.carried), (signal, &bytes[..]));
             prop_assert_eq!(&received.addresses[6..], &PORT.0);
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn cut_frames_are_refused(signal in data_signal(), frame in prop::collection::vec(any::<u8>(), 14..20)) {
-        let whole = encapsulated(&signal, &frame);
+        let whole = encapsulated(signal, &frame);
         for cut in 0..whole.len() {
             prop_assert_eq!(Received::parse(&whole[..cut]).is_ok(), cut >= 22, "{}", cut);
         }
@@ -113,14 +113,14 @@ proptest! {
     }
 }
 
-fn encapsulated(signal: &Signal, frame: &[u8]) -> Vec<u8> {
+fn encapsulated(signal: Signal, frame: &[u8]) -> Vec<u8> {
     let room = signal.added_len() as usize;
     let mut buffer = [&vec![0; room][..], frame].concat();
     assert_eq!(signal.encapsulate(&mut buffer, room), Ok(0));
     buffer
 }
 
-fn parity(signal: &Signal, bytes: &[u8], trailer: Trailer) -> Vec<u8> {
+fn parity(signal: Signal, bytes: &[u8], trailer: Trailer) -> Vec<u8> {
     let mut wire = vec![0xAA; Signal::parity_frame_len(bytes.len(), trailer)];
     signal.emit_parity(bytes, PORT, trailer, &mut wire);
     wire

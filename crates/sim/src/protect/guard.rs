@@ -164,7 +164,7 @@ fn first_number(epoch: u32) -> u16 {
 
 /// Counts of an end by name, for the digest and for reports.
 pub(crate) fn named(end: &EndCounters) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-    named_of_link(&end.link).into_iter().chain(end.fec.iter().flat_map(named_of_fec).collect::<Vec<_>>())
+    named_of_link(&end.link).into_iter().chain(end.fec.as_ref().map(named_of_fec).into_iter().flatten())
 }
 
 fn named_of_fec(counters: &fec::Counters) -> [(&'static str, u64); 9] {
