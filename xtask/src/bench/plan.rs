@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-const SCENARIOS: &[&str] = &["perm-k4", "perm-k8", "perm-k16", "incast-k8", "ws50-k4", "ws50-k8", "ws50-k16"];
-const QUICK: &[&str] = &["perm-k4", "incast-k8", "ws50-k4"];
+const SCENARIOS: &[&str] =
+    &["perm-k4", "perm-k8", "perm-k16", "incast-k8", "ws50-k4", "ws50-k8", "ws50-k16", "protected-100g"];
+const QUICK: &[&str] = &["perm-k4", "incast-k8", "ws50-k4", "protected-100g"];
 
 /// What to measure, how often, and where to write it.
 #[derive(Debug, PartialEq, Eq)]
