@@ -18,7 +18,16 @@ pub(super) fn slowest(name: &str, outcome: &Outcome, from: f64) -> Curve {
     curve
 }
 
-/// A quantile of the completion times, in nanoseconds; without end if no flow finished.
+/// A quantile of the completion times, in nanoseconds, exactly where the summary has it: next to a cliff of the distribution a
+/// point of the curve may lie on its other side. Without end if no flow finished.
+pub(super) fn exact_ns(outcome: &Outcome, quantile: f64) -> f64 {
+    let Some(fct) = outcome.summary.fct_ns else { return f64::INFINITY };
+    let known = [(0.5, fct.p50), (0.99, fct.p99), (0.999, fct.p999), (1.0, fct.max)];
+    let found = known.into_iter().find(|(known, _)| (known - quantile).abs() < 1e-9);
+    found.map_or_else(|| quantile_ns(outcome, quantile), |(_, ns)| ns)
+}
+
+/// A quantile of the completion times as the curve shows it, in nanoseconds; without end if no flow finished.
 pub(super) fn quantile_ns(outcome: &Outcome, quantile: f64) -> f64 {
     let points = &outcome.summary.fct_cdf;
     let found = points.iter().find(|point| point.at_most >= quantile - 1e-9).or(points.last());

@@ -50,6 +50,7 @@ fn judge(results: &Results<'_>) -> Finding {
             share(hit.count, u64::from(trial.flows)).expected(ACTUAL),
         );
         for variant in PROTECTED {
+            trial.spares_timers(&mut judgement, results, variant);
             trial.hides_losses(&mut judgement, results, variant);
         }
     }
