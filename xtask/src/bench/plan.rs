@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn all_is_measured_three_times_unless_asked_otherwise() {
         let plan = plan("").unwrap();
-        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (7, 3, false, None));
+        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (8, 3, false, None));
     }
 
     #[test]

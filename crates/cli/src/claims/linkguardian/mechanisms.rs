@@ -15,9 +15,9 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "Flows of 24 387 B with retransmission alone (ReTx), with order, with dummies for tails, and with all: order helps a little, tails wait \
             for a timer at 99.99 % and above unless dummies show them, and all together nearly match flows without loss. RDMA \
             (numbers omitted) is alike, but that at 99.9 % ReTx+Order is 3.75 times better than ReTx",
-    method: "As L10 at a round trip of 16 µs, with the prototype; ReTx without dummies for tails is its mode without dummies. \
+    method: "As L10 at a round trip of 16 µs, with the prototype; without tails it sends no dummies. \
              Reproduced if at 99 % ReTx+Order is at least 1.2 times better than ReTx, if at 99.99 % both wait for the timer (1.05 ms) and with \
-             tails no flow takes a tenth of it, all together is never slower than ReTx+Tail nor than twice no loss, and if ReTx+Order is 3.75 times \
+             tails no flow takes a tenth of it, all together (LinkGuardian) is never slower than ReTx+Tail (LinkGuardianNB) nor than twice no loss, and if ReTx+Order is 3.75 times \
              better than ReTx at 99.9 %, within 25 %, on the side of that quantile on which no tail is lost: with a loss of 6e-4",
     runs,
     judge,

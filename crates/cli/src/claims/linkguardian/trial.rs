@@ -12,12 +12,12 @@ pub(super) const NO_LOSS: &str = "no loss";
 pub(super) const LOSS: &str = "loss";
 pub(super) const RETX: &str = "ReTx";
 pub(super) const RETX_ORDER: &str = "ReTx+Order";
-/// The non-blocking mode of the prototype.
-pub(super) const RETX_TAIL: &str = "ReTx+Tail";
-/// The ordered mode of the prototype.
-pub(super) const ALL: &str = "ReTx+Tail+Order";
+/// ReTx+Tail: the non-blocking mode of the prototype.
+pub(super) const RETX_TAIL: &str = "LinkGuardianNB";
+/// ReTx+Tail+Order: the ordered mode of the prototype.
+pub(super) const ALL: &str = "LinkGuardian";
 pub(super) const HARDENED: &str = "hardened";
-pub(super) const HARDENED_NB: &str = "hardened, non-blocking";
+pub(super) const HARDENED_NB: &str = "hardened NB";
 
 /// All that protect flows in full.
 pub(super) const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];

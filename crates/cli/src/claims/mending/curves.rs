@@ -15,7 +15,12 @@ pub(super) const SINGLE: [&str; 4] = ["NAK", "Twice", "Dummy", "Repeat"];
 pub(super) const ALL: &str = "All";
 pub(super) const ALL_OPTIMIZED: &str = "AllOptimized";
 
-/// All of them, in the order in which they are drawn.
+/// What no paper draws: links that mend themselves, in order or not, and ends and links that do.
+pub(super) const LINKS: &str = "Links";
+pub(super) const LINKS_NB: &str = "LinksNb";
+pub(super) const BOTH: &str = "Both";
+
+/// The paper's, in the order in which they are drawn.
 pub(super) const CURVES: [&str; 8] =
     [NO_LOSS, ALL, NONE, ALL_OPTIMIZED, SINGLE[0], SINGLE[1], SINGLE[2], SINGLE[3]];
 
@@ -121,7 +126,12 @@ impl Panel {
     fn seconds(&self, curve: &str) -> f64 {
         // Measured; about twelve links are crossed for each packet.
         const PER_PACKET: f64 = 1.1e-6;
-        let again = if curve == NO_LOSS { 0.0 } else { 4.0 * self.beta * FLIGHT };
+        let again = match curve {
+            NO_LOSS => 0.0,
+            LINKS | BOTH => OWN_FRAMES,
+            LINKS_NB => OWN_FRAMES + 4.0 * self.beta * FLIGHT,
+            _ => 4.0 * self.beta * FLIGHT,
+        };
         f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + again)
     }
 
@@ -137,6 +147,9 @@ impl Panel {
         }
     }
 }
+
+/// What protected links take to simulate, as a part of what flows take: frames of their own, mostly.
+const OWN_FRAMES: f64 = 4.0;
 
 /// Packets that go-back-N sends again for a loss: those of a round trip of about 12.8 µs.
 const FLIGHT: f64 = 145.0;

@@ -3,7 +3,9 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Bar, Bars, Plot};
 
-use super::curves::{ALL, Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of};
+use super::curves::{
+    ALL, BOTH, LINKS, LINKS_NB, Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of,
+};
 use crate::claims::completion::{distribution, exact_ns};
 use crate::ledger::number::{count, number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
@@ -24,9 +26,6 @@ pub(super) const CLAIM: Claim = Claim {
     judge,
 };
 
-const LINKS: &str = "Links";
-const LINKS_NB: &str = "LinksNb";
-const BOTH: &str = "Both";
 const COMPARED: [&str; 6] = [NO_LOSS, NONE, ALL, LINKS, LINKS_NB, BOTH];
 /// What mends something.
 const MENDED: [&str; 4] = [ALL, LINKS, LINKS_NB, BOTH];
