@@ -16,7 +16,7 @@ pub(super) const CLAIM: Claim = Claim {
     source: "our own question",
     paper: "J15 leaves a case that mending the ends does not help: at β = 1e-3 and U = 0.6, go-back-N alone asks for more than the link carries. \
             Do links that mend their own losses help there, what does that cost in bytes and buffers, and is anything left for the ends?",
-    method: "J15's setting and flows, fewer of them (1500 of WebSearch and 500 of DataMining; quick: 100 of WebSearch, β = 1e-3). Links: all links between switches run \
+    method: "J15's setting and flows, fewer of them (1000 of WebSearch and 300 of DataMining; quick: 100 of WebSearch, β = 1e-3). Links: all links between switches run \
              the hardened link protocol in order, LinksNb without order, Both: in order, with all mechanisms at the ends. Yes (reproduced) if with Links and with \
              Both no timer fires and the median, the 99 % quantile and the slowest flow are at most 1.25 times those without loss in every case, \
              while at β = 1e-3 and U = 0.6 All takes at least 1.5 times as long at 99 %; if Both is as Links within 5 %; and if LinksNb, which \
@@ -41,7 +41,7 @@ fn all_panels(effort: Effort) -> Vec<Panel> {
         Effort::Quick => of(Table::WebSearch, 100, &[1e-3]),
         Effort::Full => {
             let betas = &[1e-3, 1e-4];
-            [of(Table::WebSearch, 1500, betas), of(Table::DataMining, 500, betas)].concat()
+            [of(Table::WebSearch, 1000, betas), of(Table::DataMining, 300, betas)].concat()
         }
     }
 }
