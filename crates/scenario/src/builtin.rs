@@ -36,6 +36,7 @@ const LIBRARY: &[Shipped] = shipped![
     "bench/ws50-k4.toml",
     "bench/ws50-k8.toml",
     "bench/ws50-k16.toml",
+    "bench/protected-100g.toml",
     "bench/ws50-k4.csv",
     "bench/ws50-k8.csv",
     "bench/ws50-k16.csv",
@@ -51,6 +52,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/fct.toml",
     "claims/mesh.toml",
     "claims/mend-path.toml",
+    "claims/link-flows.toml",
 ];
 
 /// Names and titles of all scenarios.

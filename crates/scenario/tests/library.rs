@@ -25,12 +25,14 @@ fn every_shipped_scenario_is_understood_and_explained() {
 }
 
 #[test]
-fn the_tour_compares_a_clean_network_with_losses_and_with_mending() {
+fn the_tour_compares_a_clean_network_with_losses_and_with_two_ways_to_mend_them() {
     let tour = load("tour", builtin::get("tour").unwrap(), &[]).unwrap();
     let names: Vec<_> = tour.variants.iter().map(|variant| variant.name.as_str()).collect();
-    assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended"]);
+    assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended", "links protected"]);
     let impaired: Vec<_> = tour.variants.iter().map(|variant| variant.scenario.impairs.len()).collect();
-    assert_eq!(impaired, [0, 1, 1, 1]);
+    assert_eq!(impaired, [0, 1, 1, 1, 1]);
+    let protected: Vec<_> = tour.variants.iter().map(|variant| variant.scenario.protects.len()).collect();
+    assert_eq!(protected, [0, 0, 0, 0, 1]);
 }
 
 #[test]

@@ -1,21 +1,31 @@
-//! What papers say: a folder for each paper, a file for each claim.
+//! What papers say: a folder for each paper, a file for each claim. A question that no paper asks stands beside the claim that raised it.
 //!
 //! A claim is a [`Claim`] in the list of its paper: texts, the runs that it needs of scenarios in the library
 //! (`scenarios/claims/`), and a function that judges them. Its thresholds stand in its method, so that a verdict can be
 //! disputed.
 
+mod completion;
 mod corruption;
 mod gao;
+mod joshi;
 mod link;
+mod linkguardian;
 mod livelock;
 mod mending;
 
 use crate::failure::Failure;
 use crate::ledger::Claim;
 
-/// The claims of each paper.
-const PAPERS: &[&[Claim]] =
-    &[corruption::CLAIMS, mending::PING_PONG, mending::WORKLOADS, link::CLAIMS, livelock::CLAIMS];
+/// The claims of each paper, and questions of our own.
+const PAPERS: &[&[Claim]] = &[
+    corruption::CLAIMS,
+    mending::PING_PONG,
+    mending::WORKLOADS,
+    linkguardian::TRANSPORTS,
+    link::CLAIMS,
+    livelock::CLAIMS,
+    mending::OWN,
+];
 
 /// All claims, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {

@@ -53,6 +53,11 @@ impl Outcome {
         self.lanes.get(name).copied().unwrap_or(nothing)
     }
 
+    /// Bytes on all links, MAC header to FCS, each link that a frame crossed counted.
+    pub(crate) fn bytes_on_links(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.tx_bytes).sum()
+    }
+
     /// The part of the time that a direction of a link was busy.
     pub(crate) fn utilisation(&self, lane: &str) -> f64 {
         let lane = self.lane(lane);

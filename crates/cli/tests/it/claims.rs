@@ -56,6 +56,12 @@ fn a_mechanism_that_is_changed_turns_its_claims_red() {
         ("J8", "mend.dummies=0"),
         // The next flow shows a lost tail.
         ("J5", "transport.qp=per-pair"),
+        // Protection that never starts.
+        ("L9", "protect.0.start=1000s"),
+        // Where no tail is lost, no timer decides.
+        ("L10", "impair.0.rate=1e-5"),
+        // Without order there is something left to the ends.
+        ("W1", "protect.0.by=linkguardian-nb"),
         // Without go-back-0 there is no livelock.
         ("V1", "transport.recovery=go-back-n"),
         // Without drops there is none either.

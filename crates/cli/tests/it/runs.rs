@@ -74,7 +74,7 @@ fn the_summary_holds_what_is_promised() {
     assert!(summary["version"].as_str().unwrap().starts_with(env!("CARGO_PKG_VERSION")));
     let variants = summary["variants"].as_array().unwrap();
     let names: Vec<_> = variants.iter().map(|variant| variant["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended"]);
+    assert_eq!(names, ["clean", "go-back-n", "go-back-0", "go-back-n, mended", "links protected"]);
     for variant in variants {
         // 300 flows at random and 16 copies, with each of two seeds.
         assert_eq!(variant["flows"], 632);
@@ -264,7 +264,9 @@ fn terminals_get_colours_and_the_tour() {
     let begun = Instant::now();
     let tour = on_a_terminal(program, Some("1")).unwrap();
     assert!(begun.elapsed() < Duration::from_secs(20), "the tour took {:?}", begun.elapsed());
-    for part in ["Sixteen hosts", "go-back-0", "to the slowest", "Next:", "wiremend trace tour"] {
+    for part in
+        ["Sixteen hosts", "go-back-0", "links protected", "to the slowest", "Next:", "wiremend trace tour"]
+    {
         assert!(tour.contains(part), "{tour}");
     }
     assert_eq!(tour.matches("• ").count(), 3, "three sentences: {tour}");

@@ -41,7 +41,7 @@ pub(crate) fn between(scale: Scale, low: f64, high: f64, wanted: usize) -> Vec<T
     match scale {
         Scale::Linear => linear(low, high, wanted),
         Scale::Log => logarithmic(low, high, wanted),
-        Scale::Tail => tail(high),
+        Scale::Tail => tail(low, high),
     }
 }
 
@@ -77,11 +77,11 @@ fn logarithmic(low: f64, high: f64, wanted: usize) -> Vec<Tick> {
     ticks
 }
 
-fn tail(high: f64) -> Vec<Tick> {
-    let mut ticks = vec![major(0.0), major(0.5)];
+/// The low end, the middle and the nines.
+fn tail(low: f64, high: f64) -> Vec<Tick> {
     let nines = (1..13).map(|nines| 1.0 - 10_f64.powi(-nines));
-    ticks.extend(nines.take_while(|&value| value <= high).map(major));
-    ticks
+    let inside = [0.5].into_iter().chain(nines).filter(|&value| value > low + 1e-9 && value <= high);
+    [low].into_iter().chain(inside).map(major).collect()
 }
 
 fn major(value: f64) -> Tick {
@@ -163,6 +163,8 @@ mod tests {
     #[test]
     fn nines_are_equally_far_apart() {
         assert_near(&majors(&between(Scale::Tail, 0.0, 0.9999, 8)), &[0.0, 0.5, 0.9, 0.99, 0.999, 0.9999]);
+        assert_near(&majors(&between(Scale::Tail, 0.95, 0.9999, 8)), &[0.95, 0.99, 0.999, 0.9999]);
+        assert_near(&majors(&between(Scale::Tail, 0.99, 0.9999, 8)), &[0.99, 0.999, 0.9999]);
     }
 
     #[test]

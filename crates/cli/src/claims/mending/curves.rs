@@ -2,8 +2,9 @@
 
 use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
+use crate::claims::completion::{apart, distribution, quantile_ns};
 use crate::claims::gao::bit_error_rate;
 use crate::ledger::{Outcome, Results, Run};
 
@@ -14,7 +15,12 @@ pub(super) const SINGLE: [&str; 4] = ["NAK", "Twice", "Dummy", "Repeat"];
 pub(super) const ALL: &str = "All";
 pub(super) const ALL_OPTIMIZED: &str = "AllOptimized";
 
-/// All of them, in the order in which they are drawn.
+/// What no paper draws: links that mend themselves, in order or not, and ends and links that do.
+pub(super) const LINKS: &str = "Links";
+pub(super) const LINKS_NB: &str = "LinksNb";
+pub(super) const BOTH: &str = "Both";
+
+/// The paper's, in the order in which they are drawn.
 pub(super) const CURVES: [&str; 8] =
     [NO_LOSS, ALL, NONE, ALL_OPTIMIZED, SINGLE[0], SINGLE[1], SINGLE[2], SINGLE[3]];
 
@@ -120,7 +126,12 @@ impl Panel {
     fn seconds(&self, curve: &str) -> f64 {
         // Measured; about twelve links are crossed for each packet.
         const PER_PACKET: f64 = 1.1e-6;
-        let again = if curve == NO_LOSS { 0.0 } else { 4.0 * self.beta * FLIGHT };
+        let again = match curve {
+            NO_LOSS => 0.0,
+            LINKS | BOTH => OWN_FRAMES,
+            LINKS_NB => OWN_FRAMES + 4.0 * self.beta * FLIGHT,
+            _ => 4.0 * self.beta * FLIGHT,
+        };
         f64::from(self.flows) * self.table.packets() * PER_PACKET * (1.0 + again)
     }
 
@@ -137,14 +148,11 @@ impl Panel {
     }
 }
 
+/// What protected links take to simulate, as a part of what flows take: frames of their own, mostly.
+const OWN_FRAMES: f64 = 4.0;
+
 /// Packets that go-back-N sends again for a loss: those of a round trip of about 12.8 µs.
 const FLIGHT: f64 = 145.0;
-
-/// A distribution as a curve.
-pub(super) fn distribution(name: &str, outcome: &Outcome) -> Curve {
-    let points = outcome.summary.fct_cdf.iter().map(|point| (point.value as f64 / 1e3, point.at_most));
-    Curve { name: name.to_owned(), points: points.collect(), line: Line::StepAfter }
-}
 
 /// The axes of a distribution of so many flows.
 pub(super) fn blank(flows: u32) -> Plot {
@@ -158,22 +166,9 @@ pub(super) fn blank(flows: u32) -> Plot {
     }
 }
 
-/// A quantile of the completion times, in nanoseconds; without end if no flow finished.
-pub(super) fn quantile_ns(outcome: &Outcome, quantile: f64) -> f64 {
-    let points = &outcome.summary.fct_cdf;
-    let found = points.iter().find(|point| point.at_most >= quantile - 1e-9).or(points.last());
-    found.map_or(f64::INFINITY, |point| point.value as f64 / 1e3)
-}
-
-/// The share of flows that took longer than this.
-pub(super) fn share_above(outcome: &Outcome, ns: f64) -> f64 {
-    let below = outcome.summary.fct_cdf.iter().take_while(|point| point.value as f64 / 1e3 <= ns).last();
-    1.0 - below.map_or(0.0, |point| point.at_most)
-}
-
 /// How far a curve is from the one without loss.
 pub(super) struct Distance {
-    /// The largest difference between the shares of flows that took at most some time: Kolmogorov's distance.
+    /// Kolmogorov's distance.
     pub(super) apart: f64,
     /// How many times as long the 99 % and the 99.9 % quantile are.
     pub(super) at_99: f64,
@@ -183,14 +178,8 @@ pub(super) struct Distance {
 impl Distance {
     pub(super) fn of(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Self {
         let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
-        let times = [clean, mended].into_iter().flat_map(|outcome| &outcome.summary.fct_cdf);
-        let difference = |ns: f64| (share_above(mended, ns) - share_above(clean, ns)).abs();
         let ratio = |quantile| quantile_ns(mended, quantile) / quantile_ns(clean, quantile);
-        Self {
-            apart: times.map(|point| difference(point.value as f64 / 1e3)).fold(0.0, f64::max),
-            at_99: ratio(0.99),
-            at_999: ratio(0.999),
-        }
+        Self { apart: apart(clean, mended), at_99: ratio(0.99), at_999: ratio(0.999) }
     }
 }
 

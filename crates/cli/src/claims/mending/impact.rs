@@ -3,9 +3,8 @@
 use wiremend_report::human;
 use wiremend_report::plot::Plot;
 
-use super::curves::{
-    Mode, NO_LOSS, NONE, Panel, Table, blank, distribution, panels, quantile_ns, runs as runs_of, share_above,
-};
+use super::curves::{Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of};
+use crate::claims::completion::{distribution, quantile_ns, share_above};
 use crate::claims::gao::source;
 use crate::ledger::number::{ascending, count, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};

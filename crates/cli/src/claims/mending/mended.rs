@@ -5,8 +5,9 @@ use wiremend_report::human;
 
 use super::curves::{
     ALL, ALL_OPTIMIZED, APART, CLOSE, CURVES, Distance, Mode, NO_LOSS, NONE, Panel, QUANTILES, SINGLE, Table,
-    panels, quantile_ns, runs as runs_of, summary_row,
+    panels, runs as runs_of, summary_row,
 };
+use crate::claims::completion::quantile_ns;
 use crate::claims::gao::source;
 use crate::ledger::number::{ascending, count, fraction, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};

@@ -4,8 +4,9 @@ use wiremend_report::human;
 
 use super::curves::{
     ALL, ALL_OPTIMIZED, APART, CLOSE, CURVES, Distance, Mode, NONE, Panel, QUANTILES, SINGLE, Table, panels,
-    quantile_ns, runs as runs_of, summary_row,
+    runs as runs_of, summary_row,
 };
+use crate::claims::completion::quantile_ns;
 use crate::claims::gao::source;
 use crate::ledger::number::{ascending, fraction, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
