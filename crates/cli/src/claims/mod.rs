@@ -7,6 +7,7 @@
 mod corruption;
 mod gao;
 mod link;
+mod linkguardian;
 mod livelock;
 mod mending;
 
@@ -14,8 +15,15 @@ use crate::failure::Failure;
 use crate::ledger::Claim;
 
 /// The claims of each paper.
-const PAPERS: &[&[Claim]] =
-    &[corruption::CLAIMS, mending::PING_PONG, mending::WORKLOADS, link::CLAIMS, livelock::CLAIMS];
+const PAPERS: &[&[Claim]] = &[
+    corruption::CLAIMS,
+    mending::PING_PONG,
+    mending::WORKLOADS,
+    linkguardian::CLAIMS,
+    link::CLAIMS,
+    linkguardian::TABLES,
+    livelock::CLAIMS,
+];
 
 /// All claims, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {

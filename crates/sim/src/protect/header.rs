@@ -1,5 +1,6 @@
 //! Headers of frames on protected links.
 
+use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::link::{self, paper};
 use wiremend_wire::Quanta;
 
@@ -21,6 +22,21 @@ impl Header {
             Self::Link(signal) => signal.added_len(),
             Self::Prototype(signal) => signal.added_len(),
             Self::Pause(_) => 0,
+        }
+    }
+}
+
+impl Header {
+    /// What an impairment is to know of the frame behind it: whether it was sent before, and that it is somebody's data.
+    pub(crate) fn tell(&self, facts: &mut FrameFacts) {
+        let again = match self {
+            Self::Link(link::Signal::Data { again, .. })
+            | Self::Prototype(paper::Signal::Data { again, .. }) => *again,
+            _ => return,
+        };
+        facts.copy = facts.copy.max(u8::from(again));
+        if facts.kind == FrameKind::Other {
+            facts.kind = FrameKind::Data;
         }
     }
 }

@@ -7,6 +7,7 @@
 mod guard;
 mod header;
 mod loopback;
+mod missing;
 mod prototype;
 
 pub use guard::EndCounters;
