@@ -51,6 +51,8 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/fct.toml",
     "claims/mesh.toml",
     "claims/mend-path.toml",
+    "claims/linkguardian.toml",
+    "claims/backpressure.toml",
 ];
 
 /// Names and titles of all scenarios.

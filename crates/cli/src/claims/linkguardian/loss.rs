@@ -53,14 +53,9 @@ fn checked(effort: Effort) -> Run {
 
 fn bursts(effort: Effort) -> Run {
     let stress = Stress::new(25, COUNTED, LG);
-    let run = stress
-        .run(effort.choose(400_000, 1_500_000))
-        .set("protect.0.copies", 2)
-        .set("impair.0.kind", "gilbert-elliott");
-    // A burst goes on with 1 − 1/1.5, and begins so often that a hundredth is lost.
-    let to_good = 1.0 / BURST;
-    run.set("impair.0.to_bad", format!("{:e}", to_good * COUNTED / (1.0 - COUNTED)))
-        .set("impair.0.to_good", format!("{to_good:.6}"))
+    let run =
+        stress.run(effort.choose(400_000, 1_500_000)).set("protect.0.copies", 2).set("impair.0.rate", 0);
+    run.set("impair.1.loss", COUNTED).set("impair.1.length", BURST)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {

@@ -31,8 +31,8 @@ const TABLE: [(u32, [f64; 3], [f64; 3]); 2] = [
 ];
 const SENDER: &str = "Our sender's copies turn once: all that is known of the time until a copy is judged is modelled as one way to the loopback port. The \
                       table says that they turn 2.7 times at 25G";
-const RECEIVER: &str = "At line rate a full loop at the receiver keeps itself going, as the table shows at any loss; with the little room that the paper's generator leaves \
-                        the link, ours comes to rest some time after a loss, so that it takes less where losses are rare";
+const RECEIVER: &str = "A loop at the receiver that a loss has filled keeps itself going at line rate, as the table shows at any loss; ours does so too, \
+                        but our runs are short, and what comes before their first loss does not turn";
 
 fn all() -> Vec<Stress> {
     let of = |gbps| {

@@ -1,7 +1,6 @@
 //! L3: how often a receiver gives up.
 
 use wiremend_measure::rare::Estimate;
-use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::source;
@@ -52,11 +51,12 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.plot("l3", &figure(results));
     judgement.finding(
         format!(
-            "{} % of losses end with a timeout ({} … {}), of which {} % are expected",
-            human::percent(mixed.value),
+            "{} of losses end with a timeout ({}…{}), where {} are expected and the paper saw {}",
+            shown(mixed.value),
             shown(mixed.interval.low),
             shown(mixed.interval.high),
-            human::percent(expected)
+            shown(expected),
+            shown(PAPER)
         ),
         "All copies must be lost. Most timeouts come of 1e-4, where only one copy is sent; that the paper saw half as many again fits losses that were not \
          independent",
