@@ -51,7 +51,7 @@ pub use digest::RowDigest;
 pub use flow::{FlowRow, Outcome};
 pub use histogram::{CdfPoint, Histogram};
 pub use interval::Interval;
-pub use protection::Protection;
+pub use protection::{Delays, Protection};
 pub use series::{Metric, SeriesRow};
 pub use summary::{Dropped, Quantiles, Share, Summary, VariantSummary};
 pub use timeout::{TimeoutCause, TimeoutCounts};

@@ -25,6 +25,7 @@
 //! without copying the state of a simulator.
 
 use libm::sqrt;
+use serde::{Deserialize, Serialize};
 
 use crate::Interval;
 use crate::special::{chi_square_quantile, normal_quantile};
@@ -33,7 +34,7 @@ use crate::special::{chi_square_quantile, normal_quantile};
 const HITS_FEW: f64 = 60.0;
 
 /// What came of independent episodes.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Episodes {
     count: u64,
     hits: u64,

@@ -53,6 +53,8 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/mesh.toml",
     "claims/mend-path.toml",
     "claims/link-flows.toml",
+    "claims/linkguardian.toml",
+    "claims/backpressure.toml",
 ];
 
 /// Names and titles of all scenarios.

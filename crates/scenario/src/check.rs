@@ -335,6 +335,7 @@ fn check_impair(impair: &Impair) -> Result<(), Misfit> {
         | Fault::Frames(_)
         | Fault::GilbertElliott(_)
         | Fault::Every(_)
-        | Fault::Script(_) => Ok(()),
+        | Fault::Script(_)
+        | Fault::Tilted(_) => Ok(()),
     }
 }

@@ -126,6 +126,48 @@ pub enum Fault {
     /// ]
     /// ```
     Script(Script),
+    /// Each frame with the same probability, as `frames` does, for estimating what a protected link still loses where that is too rare to
+    /// be counted. Losses begin on purpose, copies of what was lost are lost more often than in truth, and each such episode
+    /// counts as much as it is likely. So only the estimate says something about such a link, not what else a run counts. It is
+    /// for one direction of one link that is protected.
+    ///
+    /// ```toml
+    /// [[impair]]
+    /// kind = "tilted"
+    /// links = "s0-s1"
+    /// direction = "forward"
+    /// rate = "1e-3"
+    /// ```
+    Tilted(Tilted),
+}
+
+/// Parameters of [`Fault::Tilted`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Tilted {
+    /// Probability that a frame is hit, in truth.
+    pub rate: Probability,
+    /// The same for copies of what was lost, in most episodes.
+    #[serde(default = "raised")]
+    pub raised: Probability,
+    /// Frames that pass between an episode and the next, at least; twice as many at most.
+    #[serde(default = "after")]
+    pub after: Within<u64, 1, 1_000_000_000>,
+    /// Frames without a loss that end an episode: by then all of its losses must be mended or given up.
+    #[serde(default = "quiet")]
+    pub quiet: Within<u64, 1, 1_000_000_000>,
+}
+
+fn raised() -> Probability {
+    Probability::fixed(0.7)
+}
+
+fn after() -> Within<u64, 1, 1_000_000_000> {
+    Within::fixed(100)
+}
+
+fn quiet() -> Within<u64, 1, 1_000_000_000> {
+    Within::fixed(250)
 }
 
 /// Parameters of [`Fault::BitErrors`].

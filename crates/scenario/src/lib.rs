@@ -64,7 +64,7 @@ mod workload;
 pub use error::Error;
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, PacketKind, Rule,
-    Script,
+    Script, Tilted,
 };
 pub use load::{File, Override, Variant, load};
 pub use mend::{DummiesWhen, Mend, Preset};

@@ -157,6 +157,12 @@ impl Probability {
     /// Always.
     pub const ONE: Self = Self(1.0);
 
+    /// A default that is known to be one.
+    pub(crate) const fn fixed(value: f64) -> Self {
+        assert!(0.0 <= value && value <= 1.0);
+        Self(value)
+    }
+
     /// The number.
     pub fn get(self) -> f64 {
         self.0

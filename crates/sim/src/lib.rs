@@ -33,6 +33,7 @@ mod pause;
 mod prefetch;
 mod protect;
 mod queue;
+mod rare;
 mod repeat;
 mod ring;
 mod run;

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use wiremend_fabric::Graph;
+use wiremend_measure::rare::Episodes;
 use wiremend_measure::{Added, Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
 use wiremend_scenario::Scenario;
 use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
@@ -66,6 +67,8 @@ pub struct Results {
     pub guards: Vec<EndCounters>,
     /// By switch: times that buffered frames went through its pipeline again.
     pub recirculated: Vec<u64>,
+    /// Of a link whose rare losses are made frequent.
+    pub episodes: Episodes,
     /// The steps of the traced flow.
     pub trace: Vec<TraceRecord>,
     /// Further steps of it that were too many to keep.
@@ -156,6 +159,8 @@ impl Simulation {
             }
         }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
+        let rare = self.parts.iter().find_map(|part| part.wires.rare.as_ref());
+        let episodes = rare.map_or(Episodes::default(), |rare| rare.episodes);
         let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
         Results {
             ending,
@@ -167,6 +172,7 @@ impl Simulation {
             lanes,
             guards,
             recirculated,
+            episodes,
             trace,
             trace_left_out,
             in_flight,

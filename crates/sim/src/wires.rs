@@ -15,6 +15,7 @@ use crate::pause::Hold;
 use crate::prefetch::prefetch;
 use crate::protect::{Guard, HeaderId, Headers, Loopback};
 use crate::queue::{Queue, Source};
+use crate::rare::Rare;
 use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
 use crate::source::Sources;
@@ -28,7 +29,7 @@ pub(crate) struct Wires {
     rings: Vec<Ring>,
     pool: Pool,
     pub(crate) frames: Store,
-    impairments: Vec<Option<Box<Impairments>>>,
+    pub(crate) impairments: Vec<Option<Box<Impairments>>>,
     pub(crate) egresses: Vec<Option<Box<Egress>>>,
     /// Ends of protected links, by the lane that they send over.
     pub(crate) guards: Vec<Option<Box<Guard>>>,
@@ -45,6 +46,8 @@ pub(crate) struct Wires {
     /// What hosts have to tell other hosts; handed over after each event.
     pub(crate) notices: Vec<Notice>,
     pub(crate) watch: Watch,
+    /// Where losses come in episodes.
+    pub(crate) rare: Option<Box<Rare>>,
 }
 
 /// A frame on its way to another part, and when its last bit is there.
@@ -120,6 +123,7 @@ impl Wires {
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
             watch: Watch::default(),
+            rare: None,
         }
     }
 
@@ -265,11 +269,18 @@ impl Wires {
         let mut fate = Fate::Pass;
         if flags.has(PortFlags::IMPAIRED) {
             let impairments = self.impairments[lane.index()].as_mut().expect("an impaired lane says how");
-            fate = impairments.fate(start, &frame.facts());
+            let mut facts = frame.facts();
+            if let Some(header) = self.headers.get(frame.header) {
+                header.tell(&mut facts);
+            }
+            fate = impairments.fate(start, &facts);
         }
         if flags.has(PortFlags::WATCHED) {
             let seen = Seen { frame, header: self.headers.get(frame.header) };
             self.watch.on_transmit(start, lane, at, seen, fate);
+        }
+        if self.rare.is_some() {
+            self.settle_episodes(start, lane);
         }
         if fate == Fate::Corrupt {
             self.frames.get_mut(id).kind = Kind::Corrupted;

@@ -21,8 +21,10 @@ const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
     mending::PING_PONG,
     mending::WORKLOADS,
+    linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
     link::CLAIMS,
+    linkguardian::TABLES,
     livelock::CLAIMS,
     mending::OWN,
 ];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use wiremend_fabric::Graph;
 use wiremend_measure::VariantSummary;
+use wiremend_measure::rare::Episodes;
 use wiremend_sim::Results;
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
 
@@ -15,6 +16,9 @@ pub(crate) struct Outcome {
     pub(crate) summary: VariantSummary,
     /// What each direction of each link carried, by its name: `h0>tor`.
     lanes: BTreeMap<String, Lane>,
+    /// Of a link whose rare losses are made frequent.
+    #[serde(default)]
+    pub(crate) episodes: Episodes,
     /// How long it took to compute.
     pub(crate) took_s: f64,
 }
@@ -44,7 +48,12 @@ impl Outcome {
             };
             (graph.lane_name(lane), carried)
         };
-        Self { summary: results.summary(name), lanes: graph.lanes().map(lane).collect(), took_s }
+        Self {
+            summary: results.summary(name),
+            lanes: graph.lanes().map(lane).collect(),
+            episodes: results.episodes,
+            took_s,
+        }
     }
 
     /// What a direction of a link carried. Nothing, if there is no such link in the scenario any more.

@@ -280,6 +280,80 @@ fn arguments_that_are_none_are_refused_in_one_line() {
     wiremend(&["run", "nak", "--csv"]).refused(2);
 }
 
+/// Two switches, and a link between them to protect.
+const PROTECTED: &str = "\
+title = \"a protected link\"
+[topology]
+kind = \"chain\"
+switches = 2
+[[workload]]
+kind = \"cbr\"
+rate = \"10Gbps\"
+[stop]
+after = \"1us\"
+[[protect]]
+by = \"linkguardian\"
+links = \"switches\"
+";
+
+#[test]
+fn protection_that_cannot_work_is_refused_with_the_remedy() {
+    wiremend_with(PROTECTED, &["run", "-"]).ok();
+    for (lines, what) in [
+        ("loss = \"1e-9\"", "the link has: there is nothing to mend"),
+        (
+            "tx_buffer = \"5kB\"",
+            "`tx_buffer` of 5kB is too small for rate and round trip of the link; at least ",
+        ),
+        (
+            "rx_buffer = \"5kB\"",
+            "`rx_buffer` of 5kB is too small for rate and round trip of the link; at least ",
+        ),
+        (
+            "profile = \"paper\"\nrx_buffer = \"5kB\"\ntx_buffer = \"5kB\"",
+            "`rx_buffer` of 5kB is too small for rate and round trip of the link; at least ",
+        ),
+        ("pause_at = \"20kB\"\nresume_at = \"30kB\"", "resume_at of 30kB must be below pause_at of 20kB"),
+        ("copies = 5", "from 1 to 4"),
+        (
+            "[[protect]]\nby = \"linkguardian\"\nlinks = \"switches\"",
+            "the link `s0-s1` is protected twice; once is enough",
+        ),
+    ] {
+        let line = wiremend_with(&format!("{PROTECTED}{lines}\n"), &["run", "-"]).refused(2);
+        assert!(line.starts_with("wiremend: stdin:") && line.contains(what), "{lines}: {line}");
+    }
+    let at_a_host = PROTECTED.replace("switches\"", "h0-s0\"");
+    let line = wiremend_with(&at_a_host, &["run", "-"]).refused(2);
+    assert!(
+        line.contains("the link `h0-s0` ends at a host; links between switches can be protected"),
+        "{line}"
+    );
+}
+
+/// What is named as the least works, and a byte less does not.
+#[test]
+fn the_least_buffer_that_is_named_works() {
+    let with = |tx: &str| wiremend_with(&format!("{PROTECTED}tx_buffer = \"{tx}\"\n"), &["run", "-"]);
+    let line = with("1kB").refused(2);
+    let least = line.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
+    with(&least).ok();
+    let bytes: f64 = least.trim_end_matches("kB").trim_end_matches('B').parse().unwrap();
+    let bytes = if least.ends_with("kB") { bytes * 1e3 } else { bytes };
+    with(&format!("{}B", bytes as u64 - 1)).refused(2);
+}
+
+#[test]
+fn losses_are_tilted_on_one_direction_of_a_protected_link_only() {
+    let tilted = "[[impair]]\nkind = \"tilted\"\nrate = \"1e-3\"\n";
+    let refused =
+        |lines: &str| wiremend_with(&format!("{PROTECTED}{tilted}{lines}\n"), &["run", "-"]).refused(2);
+    assert!(refused("links = \"switches\"").contains("`s1>s0` is one too many"));
+    assert!(refused("links = \"h0-s0\"\ndirection = \"forward\"").contains("is not protected"));
+    let good = format!("{PROTECTED}{tilted}links = \"switches\"\ndirection = \"forward\"\n");
+    wiremend_with(&good, &["run", "-"]).ok();
+}
+
 #[test]
 fn without_a_terminal_and_a_command_there_is_help_on_stderr() {
     let ended = wiremend::<&str>(&[]);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use wiremend_impair::{
-    BadImpairment, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment,
-    Impairments, IpId, Model, Rule, Script, Window,
+    BadImpairment, Begin, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment,
+    Impairments, IpId, Model, Rule, Script, TiltedLoss, Tilting, Window,
 };
 use wiremend_scenario::{Fault, Impair, PacketKind, Scenario};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
@@ -27,6 +27,33 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(LaneId, I
     Ok(by_lane.into_iter().collect())
 }
 
+/// The lane whose rare losses are made frequent, if there is one: a direction of a protected link.
+pub(super) fn tilted(
+    scenario: &Scenario,
+    net: &Network,
+    is_protected: impl Fn(LaneId) -> bool,
+) -> Result<Option<LaneId>, BuildError> {
+    let mut found = None;
+    for impair in scenario.impairs.iter().filter(|impair| matches!(impair.fault, Fault::Tilted(_))) {
+        for lane in lanes(&net.graph, &impair.links, impair.direction)? {
+            let name = net.graph.lane_name(lane);
+            if !is_protected(lane) {
+                let what = format!("`{name}` is not protected, and `tilted` is for what protection leaves");
+                return Err(BuildError::at(impair.place, what));
+            }
+            if found.replace(lane).is_some() {
+                let what = format!("`{name}` is one too many; one direction of one link can be tilted");
+                return Err(BuildError::at(impair.place, what));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// So many episodes are left as they are, and so many frames of the others are lost more often.
+const PLAIN_SHARE: f64 = 0.1;
+const RAISED_MAX: u32 = 64;
+
 fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
     let window = Window::new(impair.start, impair.stop.unwrap_or(Time::MAX))?;
     let model: Model = match &impair.fault {
@@ -46,6 +73,19 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
         }
         Fault::Every(fault) => EveryNth::new(fault.n.get(), fault.offset.get())?.into(),
         Fault::IpId(fault) => IpId::new(fault.mask.get(), fault.value.get())?.into(),
+        Fault::Tilted(fault) => {
+            let rate = fault.rate.get();
+            let tilting = Tilting {
+                loss: rate,
+                raised_copies: fault.raised.get(),
+                raised_control: rate,
+                plain_share: PLAIN_SHARE,
+                raised_max: RAISED_MAX,
+                quiet_frames: fault.quiet.get(),
+                begin: Begin::Set { after: fault.after.get() },
+            };
+            TiltedLoss::new(tilting, seed)?.into()
+        }
         Fault::Script(fault) => Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into(),
     };
     Ok(Impairment::during(window, model))

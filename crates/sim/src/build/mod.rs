@@ -19,6 +19,7 @@ use crate::host::{Host, Tally};
 use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
+use crate::rare::Rare;
 use crate::repeat::{Repeaters, Repeats};
 use crate::run::{Limits, Memory};
 use crate::schedule::Schedule;
@@ -86,10 +87,12 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     };
     let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, &net)?;
-    let owner_of_node = assign(&net, options.threads);
+    let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
+    let tilted = impair::tilted(scenario, &net, |lane| guards.contains_key(&lane))?;
+    // Weights need both ends of a link at once.
+    let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
-    let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
     let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
@@ -101,6 +104,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
     }
+    parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
     for (switch, turn) in loopbacks {
         let node = net.graph.switch_node(switch);
         parts[usize::from(owner_of_node[node.index()])].wires.add_loopback(switch, turn);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wiremend_proto::fec;
-use wiremend_proto::link::{Config, CopyCount, Endpoint, LossRate, paper};
+use wiremend_proto::link::{Config, ConfigError, CopyCount, Endpoint, LossRate, paper};
 use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme, Within};
 use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId};
 
@@ -32,18 +32,17 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
             for lane in [link.forward(), link.backward()] {
                 let switch = sending_switch(net, link, lane).map_err(fail)?;
                 let rate = net.lanes[lane.index()].rate;
+                let rtt = round_trip(net, lane, frame_bytes_max);
                 let protocol = match (protect.by, protect.profile()) {
                     (Scheme::Fec { data, parities, ordered }, _) => {
                         let code = fec::Code::new(data.into(), parities.into());
                         code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
                             .map_err(|error| error.to_string())
                     }
-                    (_, Profile::Hardened) => {
-                        hardened(protect, rate, frame_bytes_max, round_trip(net, lane, frame_bytes_max))
-                    }
+                    (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
                     (_, Profile::Paper) => {
                         placed.loopbacks.insert(switch, turn(protect));
-                        prototype(protect, rate, switch)
+                        prototype(protect, rate, switch, rtt)
                     }
                 }
                 .map_err(|what| BuildError::at(protect.place, what))?;
@@ -85,12 +84,30 @@ fn loss(share: f64) -> LossRate {
     LossRate::parts_per_trillion((share * 1e12).round() as u64)
 }
 
-fn hardened(
-    protect: &Protect,
-    rate: Rate,
-    frame_bytes_max: Bytes,
-    round_trip: Span,
-) -> Result<Protocol, String> {
+/// From a frame's first bit to the arrival of what is said about it.
+fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
+    let way = |lane: LaneId| {
+        let lane = &net.lanes[lane.index()];
+        lane.delay + lane.rate.serialize(frame_bytes_max)
+    };
+    way(lane) + way(lane.reverse())
+}
+
+/// Buffers by the names that they have in a scenario.
+fn refused(error: &ConfigError) -> String {
+    match error {
+        ConfigError::Room { what, is, least } => too_small(what.trim_end_matches("_bytes_max"), *is, *least),
+        other => other.to_string(),
+    }
+}
+
+fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
+    format!(
+        "`{side}_buffer` of {is} is too small for rate and round trip of the link; at least {least} works"
+    )
+}
+
+fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Protocol, String> {
     let config = Config {
         rate,
         frame_bytes_max,
@@ -110,7 +127,7 @@ fn hardened(
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
-    config.check().and_then(|()| config.check_room(round_trip)).map_err(|error| error.to_string())?;
+    config.check().and_then(|()| config.check_room(rtt)).map_err(|error| refused(&error))?;
     Ok(Protocol::Link(Box::new(Endpoint::new(config))))
 }
 
@@ -133,7 +150,7 @@ fn coded(
     Ok(Protocol::Fec(Box::new(Coder::new(config.with_give_up(give_up)?))))
 }
 
-fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol, String> {
+fn prototype(protect: &Protect, rate: Rate, switch: SwitchId, rtt: Span) -> Result<Protocol, String> {
     let published = paper::Config::at(rate)
         .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
@@ -151,7 +168,14 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId) -> Result<Protocol
             u16::try_from(ticks).map_err(|_| "`give_up` is longer than 6.5 ms".to_owned())?;
     }
     config.check().map_err(|error| error.to_string())?;
-    if !protect.backpressure() {
+    if protect.backpressure() {
+        let paused = Bytes::new(u64::from(config.pause_cells) * paper::CELL_BYTES);
+        let least = paused + rate.bytes_in(rtt + paper::TICK);
+        let is = protect.tx_buffer().max(protect.rx_buffer());
+        if is < least {
+            return Err(too_small("rx", is, least));
+        }
+    } else {
         config.pause_cells = u32::MAX;
     }
     Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch))))
@@ -171,15 +195,6 @@ fn turn(protect: &Protect) -> Turn {
 
 const TOFINO_PASS: Span = Span::from_ns(690);
 const TOFINO_MIRROR: Span = Span::from_ns(4_560);
-
-/// What the ends of an idle link measure, and a frame in the way of each.
-fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
-    let way = |lane: LaneId| {
-        let lane = &net.lanes[lane.index()];
-        lane.delay + lane.rate.serialize(frame_bytes_max)
-    };
-    way(lane) + way(lane.reverse())
-}
 
 /// The longest frame that any host sends, without a link header.
 fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {

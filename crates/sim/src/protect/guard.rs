@@ -1,6 +1,6 @@
 //! One end of a protected link: the protocol that it speaks, when it starts and stops, and what it costs.
 
-use wiremend_measure::{Frames, Protection};
+use wiremend_measure::{Delays, Frames, Protection};
 use wiremend_proto::fec;
 use wiremend_proto::link::{Counters, Endpoint};
 use wiremend_units::{LaneId, Time};
@@ -34,6 +34,15 @@ pub(crate) enum Protocol {
     Prototype(Box<Prototype>),
     /// Forward error correction.
     Fec(Box<Coder>),
+}
+
+/// What the host sees of the prototype beside its registers.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seen {
+    pub(crate) paused_ns: u64,
+    pub(crate) tx_passes: u64,
+    pub(crate) rx_passes: u64,
+    pub(crate) delays: Delays,
 }
 
 /// A moment at which an end is told to start or stop.
@@ -92,13 +101,27 @@ impl Guard {
         }
     }
 
+    /// Frames that a receiver has given up until now.
+    pub(crate) fn lost(&mut self, now: Time) -> u64 {
+        if let Protocol::Prototype(port) = &mut self.protocol {
+            port.on_time(now);
+        }
+        self.counters().lost
+    }
+
     pub(crate) fn summary(&self, lane: LaneId) -> EndCounters {
         let link = self.counters();
+        let seen = match &self.protocol {
+            Protocol::Link(_) | Protocol::Fec(_) => Seen::default(),
+            Protocol::Prototype(port) => port.seen(),
+        };
         let sum = Protection {
             protected: link.protected,
             header_bytes: self.header_bytes,
             resent: self.resent,
             own: self.own,
+            handed_on: self.handed_on,
+            notifications: link.notifications,
             missed: link.missed,
             recovered: link.recovered,
             lost: link.lost,
@@ -107,6 +130,10 @@ impl Guard {
             refused: link.refused,
             overflowed: link.overflowed,
             pauses: link.pauses,
+            paused_ns: seen.paused_ns,
+            tx_passes: seen.tx_passes,
+            rx_passes: seen.rx_passes,
+            delays: seen.delays,
             tx_buffer_bytes_max: link.tx_bytes_max,
             rx_buffer_bytes_max: link.rx_bytes_max,
         };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::fec;
 use wiremend_proto::link::{self, paper};
 use wiremend_wire::Quanta;
@@ -31,6 +32,21 @@ impl Header {
             Self::Prototype(signal) => signal.added_len(),
             Self::Fec(signal) => signal.added_len(),
             Self::Pause(_) | Self::Bare => 0,
+        }
+    }
+}
+
+impl Header {
+    /// What an impairment is to know of the frame behind it: whether it was sent before, and that it is somebody's data.
+    pub(crate) fn tell(&self, facts: &mut FrameFacts) {
+        let again = match self {
+            Self::Link(link::Signal::Data { again, .. })
+            | Self::Prototype(paper::Signal::Data { again, .. }) => *again,
+            _ => return,
+        };
+        facts.copy = facts.copy.max(u8::from(again));
+        if facts.kind == FrameKind::Other {
+            facts.kind = FrameKind::Data;
         }
     }
 }

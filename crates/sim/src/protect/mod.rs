@@ -9,6 +9,7 @@ mod coder;
 mod guard;
 mod header;
 mod loopback;
+mod missing;
 mod prototype;
 
 pub(crate) use coder::Coder;

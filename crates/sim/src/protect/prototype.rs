@@ -4,16 +4,25 @@ use std::collections::VecDeque;
 
 use wiremend_proto::link::Counters;
 use wiremend_proto::link::paper::{Config, Judgement, Receiver, Sender, Signal, TICK, Tick, Verdict};
-use wiremend_units::{SwitchId, Time};
+use wiremend_units::{Span, SwitchId, Time};
+use wiremend_wire::Quanta;
 
+use super::guard::Seen;
 use super::header::Header;
 use super::loopback::{Side, Turning, cells};
+use super::missing::Missing;
 use crate::store::FrameId;
 
 /// One end of a link that the prototype protects.
 pub(crate) struct Prototype {
     sender: Sender,
     receiver: Receiver,
+    /// Whether frames keep their order; without it, nobody notes what is given up.
+    ordered: bool,
+    missing: Missing,
+    /// Since when its normal queue waits, and for how long it did before.
+    paused_since: Option<Time>,
+    paused: Span,
     /// Whether it protects what it sends.
     active: bool,
     /// The switch it is part of.
@@ -29,11 +38,12 @@ pub(crate) struct Prototype {
     overflowed: u64,
 }
 
-/// Bytes in one buffer's queue, now and at most.
+/// Bytes in one buffer's queue, now and at most, and how often a frame left it.
 #[derive(Clone, Copy, Default, Debug)]
 struct Depth {
     bytes: u64,
     bytes_max: u64,
+    passes: u64,
 }
 
 /// What leaves next.
@@ -53,6 +63,10 @@ impl Prototype {
         Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
+            ordered: config.ordered,
+            missing: Missing::new(&config),
+            paused_since: None,
+            paused: Span::ZERO,
             active: false,
             switch,
             urgent: VecDeque::new(),
@@ -92,12 +106,14 @@ impl Prototype {
         self.on_time(now);
         match header {
             Header::Pause(quanta) => {
+                self.note_pause(now, *quanta);
                 self.sender.on_pause(now, *quanta);
                 None
             }
             Header::Prototype(signal) => {
                 self.sender.on_signal(signal);
                 let arrival = self.receiver.on_arrival(signal);
+                self.missing.on_arrival(now, signal, arrival.notification.as_ref());
                 self.urgent.extend(arrival.notification.map(|signal| (Header::Prototype(signal), None)));
                 let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
                 arrival.verdict.or(carries)
@@ -105,6 +121,14 @@ impl Prototype {
             Header::Link(_) | Header::Fec(_) | Header::Bare => {
                 unreachable!("both ends of a link speak the same")
             }
+        }
+    }
+
+    fn note_pause(&mut self, now: Time, quanta: Quanta) {
+        if quanta != Quanta::RESUME {
+            self.paused_since.get_or_insert(now);
+        } else if let Some(since) = self.paused_since.take() {
+            self.paused += now - since;
         }
     }
 
@@ -127,10 +151,12 @@ impl Prototype {
     pub(crate) fn on_dequeue(&mut self, now: Time, turning: &Turning) {
         self.on_time(now);
         if turning.side == Side::Tx {
+            self.tx.passes += 1;
             self.tx.bytes -= u64::from(turning.len);
         } else {
             // What leaves is among what it sees.
             self.receiver.on_dequeue(self.rx_cells);
+            self.rx.passes += 1;
             self.rx.bytes -= u64::from(turning.len);
             self.rx_cells -= cells(turning.len);
         }
@@ -164,6 +190,7 @@ impl Prototype {
 
     /// Takes note of the ticks that have passed.
     pub(crate) fn on_time(&mut self, now: Time) {
+        self.missing.on_time(now);
         let ticks = now.as_ps() / TICK.as_ps();
         while self.ticks < ticks {
             let passed = ticks - self.ticks;
@@ -174,9 +201,25 @@ impl Prototype {
         }
     }
 
+    /// What its registers do not hold.
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            paused_ns: self.paused.as_ps() / 1_000,
+            tx_passes: self.tx.passes,
+            rx_passes: self.rx.passes,
+            delays: self.missing.delays,
+        }
+    }
+
     /// In the terms of the hardened protocol, as far as they fit.
     pub(crate) fn counters(&self) -> Counters {
         let (sent, received) = (self.sender.counters(), self.receiver.counters());
+        // Without order its timer runs idle.
+        let (lost, recovered) = if self.ordered {
+            (received.timeouts, received.missed.saturating_sub(received.timeouts))
+        } else {
+            (self.missing.lost, self.missing.recovered)
+        };
         Counters {
             protected: sent.protected,
             resent: sent.resent,
@@ -186,8 +229,8 @@ impl Prototype {
             tx_bytes: self.tx.bytes,
             tx_bytes_max: self.tx.bytes_max,
             missed: received.missed,
-            lost: received.timeouts,
-            recovered: received.missed.saturating_sub(received.timeouts),
+            lost,
+            recovered,
             duplicates: received.dropped,
             overflowed: self.overflowed,
             notifications: received.notifications,
