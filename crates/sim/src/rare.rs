@@ -26,7 +26,7 @@ impl Wires {
     pub(crate) fn settle_episodes(&mut self, now: Time, lane: LaneId) {
         let Some(rare) = self.rare.as_mut().filter(|rare| rare.lane == lane) else { return };
         let tilted = self.impairments[lane.index()].as_mut().and_then(|lane| lane.tilted_mut());
-        let Some(settled) = tilted.and_then(|tilted| tilted.poll_settled()) else { return };
+        let Some(settled) = tilted.and_then(wiremend_impair::TiltedLoss::poll_settled) else { return };
         let far =
             self.guards[lane.reverse().index()].as_mut().expect("a protected link is guarded at both ends");
         let lost = far.lost(now);
