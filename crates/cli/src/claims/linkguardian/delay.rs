@@ -62,7 +62,7 @@ fn figure(results: &Results<'_>) -> Plot {
         let all = delays.count().max(1) as f64;
         let sum = |step: usize| delays.steps[..=step].iter().sum::<u64>() as f64 / all;
         let point = |step: usize| ((step as u64 * Delays::STEP_NS + Delays::STEP_NS) as f64, sum(step));
-        Curve { name: format!("{gbps}G"), points: (15..28).map(point).collect(), line: Line::StepBefore }
+        Curve { name: format!("{gbps}G"), points: (15..28).map(point).collect(), line: Line::StepAfter }
     };
     Plot {
         title: "From the detection of a loss to the first copy".to_owned(),

@@ -17,7 +17,7 @@ pub(super) const CLAIM: Claim = Claim {
     method: "The prototype at line rate. Losses begin on purpose, copies are lost more often than in truth, and each episode counts as much as \
              it is likely. Reproduced if the copies sent for each frame lost are those of the equation, the 99.99 % interval of the loss \
              that is left holds p^(N+1) everywhere, the weights average to 1, counting without weights at a loss of 1e-2 and one copy finds \
-             1e-4, as the estimator does, and losses in bursts of 1.5 frames at 1e-2 without order leave p² (1 − 1/1.5) of two copies \
+             1e-4, as the estimator does, and losses in bursts of 1.5 frames at 1e-2 without order leave p² (1 − 1/1.5) of two copies, \
              since both copies are in one burst, and p (1 − 1/1.5)^5 of holes of more than five frames, within a factor of 2. Ours, which asks again, must leave no more than the prototype",
     runs,
     judge,
