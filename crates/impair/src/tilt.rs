@@ -59,7 +59,7 @@ pub struct Tilting {
 pub enum Begin {
     /// With the first loss that comes by itself, at the true rate.
     Natural,
-    /// Between `after` and twice `after` frames that are not drawn but pass: what the lane does for most of its time is not
+    /// Between `after` and twice `after` frames that are not drawn but pass, control frames not counted, which begin nothing: what the lane does for most of its time is not
     /// worth simulating. The begin is spread so that it does not fall in step with a periodic traffic.
     Set {
         /// At least one.
@@ -122,7 +122,7 @@ impl TiltedLoss {
     /// Whether this frame is lost.
     #[inline]
     pub fn corrupts(&mut self, frame: &FrameFacts) -> bool {
-        if self.episode.is_some() { self.within(frame) } else { self.between() }
+        if self.episode.is_some() { self.within(frame) } else { self.between(frame) }
     }
 
     /// What something counts that happens now: 1 between episodes.
@@ -162,9 +162,11 @@ impl TiltedLoss {
         &self.tilting
     }
 
-    fn between(&mut self) -> bool {
+    fn between(&mut self, frame: &FrameFacts) -> bool {
         let begins = match self.tilting.begin {
             Begin::Natural => self.natural.hit(1, &mut self.rng),
+            // What nobody would miss begins nothing.
+            Begin::Set { .. } if frame.kind == FrameKind::Other => false,
             Begin::Set { .. } => {
                 self.left -= 1;
                 self.left == 0
@@ -364,6 +366,13 @@ mod tests {
             lane.settle();
         }
         assert!((passed as f64 / 1e6 - 1.0).abs() < 0.04, "{passed}");
+    }
+
+    #[test]
+    fn control_frames_begin_nothing_on_purpose() {
+        let mut lane = TiltedLoss::new(TILTING, 14).unwrap();
+        assert!((0..1_000).all(|_| !lane.corrupts(&CONTROL)));
+        assert!(begin(&mut lane) < 6);
     }
 
     /// Two lanes of one link: what depends on a copy there and a control frame back has the true chance by the product.

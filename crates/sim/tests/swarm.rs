@@ -271,19 +271,20 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
         return draw_fec(dice);
     }
     if dice.below(3) == 0 && !topology.contains("33Gbps") {
+        // Without backpressure, any buffer is large enough to run over.
+        let room = dice.pick(&[
+            "backpressure = true\nrx_buffer = \"4MB\"\n",
+            "backpressure = true\nrx_buffer = \"4MB\"\n",
+            "backpressure = false\n",
+            "backpressure = false\nrx_buffer = \"9kB\"\ntx_buffer = \"9kB\"\n",
+        ]);
         return format!(
             "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
-             backpressure = {}\n{}",
+             {room}{}",
             dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
             dice.pick(&["both", "forward", "backward"]),
             dice.pick(&[1, 3]),
-            dice.pick(&["true", "true", "false"]),
-            dice.pick(&[
-                "",
-                "rx_buffer = \"9kB\"\ntx_buffer = \"9kB\"\n",
-                "copies = 2\n",
-                "stop = \"150us\"\n"
-            ]),
+            dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n"]),
         );
     }
     format!(

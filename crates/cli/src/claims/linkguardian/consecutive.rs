@@ -61,14 +61,14 @@ fn judge(results: &Results<'_>) -> Finding {
 
 fn figure() -> Plot {
     let of = |(name, next): (&str, f64)| {
-        let point = |slots: i32| (f64::from(slots), 1.0 - next.powi(slots));
+        let point = |slots: i32| (f64::from(slots), next.powi(slots));
         Curve { name: name.to_owned(), points: (1..=6).map(point).collect(), line: Line::Marked }
     };
     Plot {
-        title: "Loss events of at most so many frames".to_owned(),
-        description: "Share of loss events that a number of slots covers.".to_owned(),
+        title: "Loss events of more than so many frames".to_owned(),
+        description: "Share of loss events that a number of slots does not cover.".to_owned(),
         x: Axis::new("frames lost in a row", Scale::Linear, Unit::Number),
-        y: Axis::new("loss events covered", Scale::Tail, Unit::Percent),
+        y: Axis::new("loss events not covered", Scale::Log, Unit::Number),
         curves: [
             ("1 % independent", 0.01),
             ("5 % independent", 0.05),
