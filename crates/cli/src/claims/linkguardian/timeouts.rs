@@ -44,7 +44,10 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("timeouts per loss, mixed", number(mixed.value).between(PAPER / 2.0, PAPER * 2.0));
     let row = |case: &Stress| {
         let found = case.estimate(results).map_or(0.0, |found| found.value / case.loss);
-        let copies = LOSSES.iter().find(|(loss, _)| *loss == case.loss).map_or(0, |(_, copies)| *copies);
+        let copies = LOSSES
+            .iter()
+            .find(|(loss, _)| loss.total_cmp(&case.loss).is_eq())
+            .map_or(0, |(_, copies)| *copies);
         vec![case.name(), shown(found), shown(case.loss.powi(copies as i32))]
     };
     judgement.table(&["", "timeouts per loss", "p^N"], cases().iter().map(row).collect());
