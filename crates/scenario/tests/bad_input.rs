@@ -241,7 +241,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "kind = \"frames\"",
             "kind = \"bit-error\"",
-            "s.toml:14:8: unknown kind `bit-error`; did you mean `bit-errors`? allowed: bit-errors, frames, bursts, gilbert-elliott, every, ip-id, script",
+            "s.toml:14:8: unknown kind `bit-error`; did you mean `bit-errors`? allowed: bit-errors, frames, bursts, gilbert-elliott, every, ip-id, script, tilted",
         ),
         (
             "load = 0.5",

@@ -6,13 +6,15 @@ use wiremend_measure::interval::poisson;
 
 const LEVEL: f64 = 0.9999;
 
-/// A link of 100 Gb/s at line rate which loses one frame in a hundred, and sends one copy of each.
+/// A link of 25 Gb/s at line rate which loses one frame in a hundred, and sends one copy of each.
 fn link(kind: &str, profile: &str, by: &str) -> String {
+    // Nothing is left of a loss after so many frames, and often none follows so soon.
+    let quiet = if kind == "tilted" { "quiet = 60\n" } else { "" };
     format!(
-        "title = \"a protected link\"\n[topology]\nkind = \"chain\"\nswitches = 2\nrate = \"100Gbps\"\ndelay = \"10ns\"\n\
+        "title = \"a protected link\"\n[topology]\nkind = \"chain\"\nswitches = 2\nrate = \"25Gbps\"\ndelay = \"10ns\"\n\
          switch_delay = \"100ns\"\nswitch_latency = \"590ns\"\nbuffer = \"560kB\"\n\
-         [[workload]]\nkind = \"cbr\"\nrate = \"99Gbps\"\nframe = 1518\n[stop]\nafter = \"25ms\"\n\
-         [[impair]]\nkind = \"{kind}\"\nlinks = \"switches\"\ndirection = \"forward\"\nrate = \"1e-2\"\n\
+         [[workload]]\nkind = \"cbr\"\nrate = \"24.8Gbps\"\nframe = 1518\n[stop]\nafter = \"100ms\"\n\
+         [[impair]]\nkind = \"{kind}\"\nlinks = \"switches\"\ndirection = \"forward\"\nrate = \"1e-2\"\n{quiet}\
          [[protect]]\nlinks = \"switches\"\ndirection = \"forward\"\nby = \"{by}\"\nprofile = \"{profile}\"\ncopies = 1\n"
     )
 }
