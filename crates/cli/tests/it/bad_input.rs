@@ -338,9 +338,8 @@ fn the_least_buffer_that_is_named_works() {
     let line = with("1kB").refused(2);
     let least = line.split("at least ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
     with(&least).ok();
-    let bytes: f64 = least.trim_end_matches("kB").trim_end_matches('B').parse().unwrap();
-    let bytes = if least.ends_with("kB") { bytes * 1e3 } else { bytes };
-    with(&format!("{}B", bytes as u64 - 1)).refused(2);
+    let kilobytes: u64 = least.strip_suffix("kB").unwrap().parse().unwrap();
+    with(&format!("{}B", (kilobytes - 1) * 1_000 - 1)).refused(2);
 }
 
 #[test]

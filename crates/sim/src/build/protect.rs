@@ -101,7 +101,9 @@ fn refused(error: &ConfigError) -> String {
     }
 }
 
+/// The least is told in whole kilobytes, rounded up: what is named works as it stands.
 fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
+    let least = Bytes::new(least.get().next_multiple_of(1_000));
     format!(
         "`{side}_buffer` of {is} is too small for rate and round trip of the link; at least {least} works"
     )
