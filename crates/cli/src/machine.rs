@@ -21,6 +21,12 @@ pub(crate) fn memory_bytes_max() -> Option<u64> {
     Some(least / 2)
 }
 
+/// Seconds that this thread has computed: what a run costs, whatever else the machine does meanwhile.
+pub(crate) fn computed_s() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
+}
+
 /// What kind of machine this is: `2 cores (some processor), Linux`.
 pub(crate) fn kind() -> String {
     let processor = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| processor(&text));

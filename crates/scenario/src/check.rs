@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wiremend_units::{Bytes, Rate, Span};
+use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
-use crate::pause::Pause;
 use crate::protect::{Profile, Protect, Scheme};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
@@ -37,7 +36,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     }
     check_mend(scenario).map_err(in_table(scenario.mend.place))?;
     for pause in &scenario.pauses {
-        check_pause(pause).map_err(in_table(pause.place))?;
+        check_ends(pause.start, pause.stop).map_err(in_table(pause.place))?;
     }
     for protect in &scenario.protects {
         check_protect(protect).map_err(in_table(protect.place))?;
@@ -218,9 +217,7 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit
             check_two(topology, &app.src, &app.dst)
         }
         App::Cbr(app) => {
-            if app.stop.is_some_and(|stop| stop <= workload.start) {
-                return misfit("`stop` is not later than `start`; it ends after it starts");
-            }
+            check_ends(workload.start, app.stop)?;
             check_two(topology, &app.src, &app.dst)
         }
         App::List(list) if list.file.trim().is_empty() => Err((
@@ -277,17 +274,16 @@ fn check_two(topology: &Topology, src: &Placed<Host>, dst: &Placed<Host>) -> Res
     differ(topology, from, to, place)
 }
 
-fn check_pause(pause: &Pause) -> Result<(), Misfit> {
-    if pause.stop.is_some_and(|stop| stop <= pause.start) {
+/// What starts and stops does so in this order.
+fn check_ends(start: Time, stop: Option<Time>) -> Result<(), Misfit> {
+    if stop.is_some_and(|stop| stop <= start) {
         return misfit("`stop` is not later than `start`; it ends after it starts");
     }
     Ok(())
 }
 
 fn check_protect(protect: &Protect) -> Result<(), Misfit> {
-    if protect.stop.is_some_and(|stop| stop <= protect.start) {
-        return misfit("`stop` is not later than `start`; it ends after it starts");
-    }
+    check_ends(protect.start, protect.stop)?;
     if let Some(field) = protect.pointless() {
         let by = if let Scheme::Fec { .. } = protect.by { "error correction" } else { "retransmission" };
         return misfit(format!("`{field}` means nothing to {by}; leave it out"));
@@ -304,9 +300,7 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
 }
 
 fn check_impair(impair: &Impair) -> Result<(), Misfit> {
-    if impair.stop.is_some_and(|stop| stop <= impair.start) {
-        return misfit("`stop` is not later than `start`; it ends after it starts");
-    }
+    check_ends(impair.start, impair.stop)?;
     match &impair.fault {
         Fault::Bursts(bursts) => {
             let (loss, length) = (bursts.loss.get(), bursts.length.get());

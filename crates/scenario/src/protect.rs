@@ -58,7 +58,8 @@ pub struct Protect {
     /// Copies of a frame that is sent again. If left out, as many as bring the measured loss below the target. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copies: Option<Within<u8, 1, 4>>,
-    /// Dummies when a port falls idle, 3 if left out. Each shows that frames before it are missing. Not for FEC.
+    /// Dummies when a port falls idle, 3 if left out. Each shows that frames before it are missing. At least 1 for the
+    /// hardened profile. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dummies: Option<Within<u8, 0, 16>>,
     /// How often a notification, a pause or its end is sent, once if left out: more than once where the way back corrupts too. Not for FEC.

@@ -65,8 +65,6 @@ pub struct Results {
     pub lanes: Vec<LaneCounters>,
     /// Both ends of every protected link.
     pub guards: Vec<EndCounters>,
-    /// By switch: times that buffered frames went through its pipeline again.
-    pub recirculated: Vec<u64>,
     /// Of a link whose rare losses are made frequent.
     pub episodes: Episodes,
     /// The steps of the traced flow.
@@ -149,8 +147,6 @@ impl Simulation {
             .lanes()
             .filter_map(|lane| Some(of_node(graph.lane_from(lane)).guard(lane)?.summary(lane)))
             .collect();
-        let recirculated: Vec<_> =
-            graph.switches().map(|switch| of_node(graph.switch_node(switch)).passes(switch)).collect();
         for end in &guards {
             counters.protection += end.sum;
             counters.extra_bytes += end.sum.bytes();
@@ -171,7 +167,6 @@ impl Simulation {
             switches,
             lanes,
             guards,
-            recirculated,
             episodes,
             trace,
             trace_left_out,

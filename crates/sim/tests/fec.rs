@@ -28,7 +28,7 @@ fn the_loss_that_remains_is_that_of_the_code() {
         assert_eq!(fec.arrived + fec.recovered + fec.lost, tx.fec.unwrap().protected - open(&results));
         assert_eq!((fec.restarts, fec.malformed, fec.late), (0, 0, 0));
         assert_eq!(rx.restored, fec.recovered);
-        assert_eq!(rx.handed_on, fec.arrived + fec.recovered);
+        assert_eq!(rx.sum.handed_on, fec.arrived + fec.recovered);
     }
 }
 

@@ -248,7 +248,9 @@ impl<const BITS: u32> LinkPair<BITS> {
     /// What both ends of one side counted, restarted ones included.
     pub fn counters(&self, side: Side) -> Counters {
         let end = &self.ends[side as usize];
-        sum(&end.past, end.endpoint.counters())
+        let mut all = end.past;
+        all += *end.endpoint.counters();
+        all
     }
 
     /// What became of the frames, in the order in which they were handed over.
@@ -274,7 +276,7 @@ impl<const BITS: u32> LinkPair<BITS> {
     fn restart(&mut self, side: Side) {
         let fresh = Endpoint::new(self.config.clone());
         let end = &mut self.ends[side as usize];
-        end.past = sum(&end.past, end.endpoint.counters());
+        end.past += *end.endpoint.counters();
         end.endpoint = fresh;
         end.kept = 0;
         let (held, wanted) = (std::mem::take(&mut end.held), end.wanted);
@@ -425,32 +427,5 @@ fn other(side: Side) -> Side {
     match side {
         Side::A => Side::B,
         Side::B => Side::A,
-    }
-}
-
-fn sum(past: &Counters, present: &Counters) -> Counters {
-    Counters {
-        protected: past.protected + present.protected,
-        resent: past.resent + present.resent,
-        dummies: past.dummies + present.dummies,
-        unkept: past.unkept + present.unkept,
-        refused: past.refused + present.refused,
-        reopened: past.reopened + present.reopened,
-        abandoned: past.abandoned + present.abandoned,
-        fallbacks: past.fallbacks + present.fallbacks,
-        tx_bytes: present.tx_bytes,
-        tx_bytes_max: past.tx_bytes_max.max(present.tx_bytes_max),
-        missed: past.missed + present.missed,
-        recovered: past.recovered + present.recovered,
-        lost: past.lost + present.lost,
-        duplicates: past.duplicates + present.duplicates,
-        overflowed: past.overflowed + present.overflowed,
-        notifications: past.notifications + present.notifications,
-        renotifications: past.renotifications + present.renotifications,
-        acks: past.acks + present.acks,
-        pauses: past.pauses + present.pauses,
-        rx_bytes: present.rx_bytes,
-        rx_bytes_max: past.rx_bytes_max.max(present.rx_bytes_max),
-        ignored: past.ignored + present.ignored,
     }
 }

@@ -88,7 +88,7 @@ fn sample(program: &Path, scenario: &str, threads: u32, repeat: u32) -> Result<S
 }
 
 const HEADINGS: &str = "\
-scenario          threads  packet-hops    CPU s   wall s  Mhops/CPU s  events/hop  peak MB  speed-up  digest";
+scenario              threads  packet-hops    CPU s   wall s  Mhops/CPU s  events/hop  peak MB  speed-up  digest";
 
 /// A line of the table; for a second thread, with what it brought over the first.
 fn row(sample: &Sample, one: Option<&Sample>) -> String {
@@ -96,7 +96,7 @@ fn row(sample: &Sample, one: Option<&Sample>) -> String {
     let (mega_hops, per_hop) = (sample.hops_per_cpu_s() / 1e6, sample.events_per_hop());
     let peak_mb = usage.peak_bytes as f64 / 1e6;
     let mut row = format!(
-        "{scenario:<17} {threads:>7} {packet_hops:>12} {:>8.2} {:>8.2} {mega_hops:>12.2} {per_hop:>11.3} {peak_mb:>8.1}",
+        "{scenario:<21} {threads:>7} {packet_hops:>12} {:>8.2} {:>8.2} {mega_hops:>12.2} {per_hop:>11.3} {peak_mb:>8.1}",
         usage.cpu_s, usage.wall_s,
     );
     if let Some(one) = one {
@@ -176,7 +176,7 @@ mod tests {
         let two = Sample { threads: 2, usage, digest: "cd".to_owned(), ..one.clone() };
         assert_eq!(
             row(&one, None),
-            "bench/perm-k16          1     20000000     2.00     2.00        10.00       1.500     50.0"
+            "bench/perm-k16              1     20000000     2.00     2.00        10.00       1.500     50.0"
         );
         let second = row(&two, Some(&one));
         assert!(second.ends_with("    50.0     1.60x  DIFFERS"), "{second}");

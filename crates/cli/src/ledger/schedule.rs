@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
 
 use wiremend_scenario::{Override, Variant};
 use wiremend_sim::{Ending, Observer, Options, Progress as Simulated, Simulation};
@@ -129,7 +128,7 @@ impl Job {
 
     fn run(&self, number: usize, shared: &Shared, store: Option<&Store>) -> Result<Outcome, Failure> {
         let Variant { name, scenario } = &self.input.file.variants[self.variant];
-        let started = Instant::now();
+        let computed_s = machine::computed_s();
         let mut options = Options::new(self.seed);
         options.memory_bytes_max = shared.memory_bytes_max;
         let simulation =
@@ -145,7 +144,7 @@ impl Job {
                 return Err(Failure::Environment(what));
             }
         }
-        let outcome = Outcome::new(name, &graph, &results, started.elapsed().as_secs_f64());
+        let outcome = Outcome::new(name, &graph, &results, machine::computed_s() - computed_s);
         if let Some(store) = store {
             store.put(&self.command, self.input.file.text(), &outcome)?;
         }

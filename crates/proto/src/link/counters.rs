@@ -1,5 +1,7 @@
 //! What one end of a protected link has counted.
 
+use std::ops::AddAssign;
+
 /// Counts of one end; those of the sender are about what leaves here, those of the receiver about what arrives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
@@ -47,4 +49,60 @@ pub struct Counters {
     pub rx_bytes_max: u64,
     /// Signals of another epoch or of numbers that cannot be: they changed nothing.
     pub ignored: u64,
+}
+
+impl Counters {
+    /// All counts by name, without what is buffered just now.
+    pub fn named(&self) -> [(&'static str, u64); 20] {
+        [
+            ("link.protected", self.protected),
+            ("link.resent", self.resent),
+            ("link.dummies", self.dummies),
+            ("link.unkept", self.unkept),
+            ("link.refused", self.refused),
+            ("link.reopened", self.reopened),
+            ("link.abandoned", self.abandoned),
+            ("link.fallbacks", self.fallbacks),
+            ("link.tx_bytes_max", self.tx_bytes_max),
+            ("link.missed", self.missed),
+            ("link.recovered", self.recovered),
+            ("link.lost", self.lost),
+            ("link.duplicates", self.duplicates),
+            ("link.overflowed", self.overflowed),
+            ("link.notifications", self.notifications),
+            ("link.renotifications", self.renotifications),
+            ("link.acks", self.acks),
+            ("link.pauses", self.pauses),
+            ("link.rx_bytes_max", self.rx_bytes_max),
+            ("link.ignored", self.ignored),
+        ]
+    }
+}
+
+/// A later part of the same end's life: what is buffered is what is buffered then.
+impl AddAssign for Counters {
+    fn add_assign(&mut self, later: Self) {
+        self.protected += later.protected;
+        self.resent += later.resent;
+        self.dummies += later.dummies;
+        self.unkept += later.unkept;
+        self.refused += later.refused;
+        self.reopened += later.reopened;
+        self.abandoned += later.abandoned;
+        self.fallbacks += later.fallbacks;
+        self.tx_bytes = later.tx_bytes;
+        self.tx_bytes_max = self.tx_bytes_max.max(later.tx_bytes_max);
+        self.missed += later.missed;
+        self.recovered += later.recovered;
+        self.lost += later.lost;
+        self.duplicates += later.duplicates;
+        self.overflowed += later.overflowed;
+        self.notifications += later.notifications;
+        self.renotifications += later.renotifications;
+        self.acks += later.acks;
+        self.pauses += later.pauses;
+        self.rx_bytes = later.rx_bytes;
+        self.rx_bytes_max = self.rx_bytes_max.max(later.rx_bytes_max);
+        self.ignored += later.ignored;
+    }
 }

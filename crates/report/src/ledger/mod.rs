@@ -24,7 +24,7 @@ pub struct Ledger {
     pub date: String,
     /// What kind of machine computed it.
     pub machine: String,
-    /// Time that the runs took, each on one thread, in seconds.
+    /// Time that the runs computed, each on one thread, in seconds.
     pub computing_s: f64,
     /// What was changed in all scenarios: then nothing here speaks about the papers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -61,7 +61,7 @@ pub struct Entry {
     pub figures: Vec<Figure>,
     /// The commands that run what was measured, one for each run.
     pub runs: Vec<String>,
-    /// Time that these took, in seconds.
+    /// Time that these computed, in seconds.
     pub computing_s: f64,
     /// By what it was measured, and when.
     pub origin: Origin,

@@ -11,7 +11,7 @@ use super::BuildError;
 use super::topology::{lanes, links};
 use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Coder, Guard, Order, Protocol, Prototype, Turn};
+use crate::protect::{Coder, Guard, Order, Protocol, Prototype, Room, Turn};
 
 /// What the protection of a scenario puts into the network.
 #[derive(Default)]
@@ -41,7 +41,7 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
                     }
                     (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
                     (_, Profile::Paper) => {
-                        placed.loopbacks.insert(switch, turn(protect));
+                        placed.loopbacks.insert(switch, TOFINO);
                         prototype(protect, rate, switch, rtt)
                     }
                 }
@@ -157,7 +157,12 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId, rtt: Span) -> Resu
         .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
-        || loss(protect.loss()).copies_for(loss(protect.target()), COPIES_MAX).unwrap_or(COPIES_MAX).max(1),
+        || {
+            loss(protect.loss())
+                .copies_for(loss(protect.target()), CopyCount::MAX)
+                .unwrap_or(CopyCount::MAX)
+                .max(1)
+        },
         Within::get,
     );
     let mut config = paper::Config { dummies_max: protect.dummies(), copies, ..published };
@@ -173,30 +178,22 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId, rtt: Span) -> Resu
     if protect.backpressure() {
         let paused = Bytes::new(u64::from(config.pause_cells) * paper::CELL_BYTES);
         let least = paused + rate.bytes_in(rtt + paper::TICK);
-        let is = protect.tx_buffer().max(protect.rx_buffer());
-        if is < least {
-            return Err(too_small("rx", is, least));
+        if protect.rx_buffer() < least {
+            return Err(too_small("rx", protect.rx_buffer(), least));
         }
     } else {
         config.pause_cells = u32::MAX;
     }
-    Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch))))
+    let room = Room { tx_bytes: protect.tx_buffer().get(), rx_bytes: protect.rx_buffer().get() };
+    Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch, room))))
 }
 
-/// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half of the time from a resume
-/// to the first frame, 1.6 µs at 100G, less a tick and a frame. A copy is first judged 5.4 µs after its frame has left: that is the longest
-/// retransmission, 5.5 µs at 100G, less its way and its two copies, and gives 5.9 µs at 25G, where 6 µs were measured.
-fn turn(protect: &Protect) -> Turn {
-    Turn {
-        rate: Rate::gbps(100),
-        latency: TOFINO_PASS,
-        mirror: TOFINO_MIRROR,
-        bytes_max: protect.tx_buffer().max(protect.rx_buffer()).get(),
-    }
-}
-
-const TOFINO_PASS: Span = Span::from_ns(690);
-const TOFINO_MIRROR: Span = Span::from_ns(4_560);
+/// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half
+/// of the time from a resume to the first frame, 1.6 µs at 100G, less a tick and a frame. A copy is first judged 5.4 µs after its frame
+/// has left: that is the longest retransmission, 5.5 µs at 100G, less its way and its two copies, and gives 5.9 µs at 25G, where 6 µs
+/// were measured.
+const TOFINO: Turn =
+    Turn { rate: Rate::gbps(100), latency: Span::from_ns(690), mirror: Span::from_ns(4_560) };
 
 /// The longest frame that any host sends, without a link header.
 fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
@@ -212,7 +209,5 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
 const PARITY_EXTRA_BYTES: u64 = 25;
 /// What a packet's headers and checks take at most.
 const PACKET_HEADERS_BYTES: u64 = 82;
-/// More copies of a frame are not worth their while.
-const COPIES_MAX: u8 = 4;
 /// What is sent again may take this share of what is sent.
 const RESEND_SHARE_PERCENT: u8 = 25;

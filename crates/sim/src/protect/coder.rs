@@ -8,6 +8,7 @@ use wiremend_proto::link::{Counters, Waiting};
 use wiremend_units::{Bytes, LaneId, Time};
 use wiremend_wire::Trailer;
 
+use super::depth::Depth;
 use super::guard::Protocol;
 use super::header::{Block, Header};
 use crate::frame::Frame;
@@ -27,13 +28,6 @@ pub(crate) struct Coder {
     rx: Depth,
     /// Frames made from parities.
     pub(crate) restored: u64,
-}
-
-/// Bytes in a buffer, now and at most.
-#[derive(Clone, Copy, Default, Debug)]
-struct Depth {
-    bytes: u64,
-    bytes_max: u64,
 }
 
 impl Coder {
@@ -164,19 +158,5 @@ impl Wires {
         coder.arrived = None;
         // What went on at once did not wait.
         coder.rx.note();
-    }
-}
-
-impl Depth {
-    fn add(&mut self, len: u16) {
-        self.bytes += u64::from(len);
-    }
-
-    fn take(&mut self, len: u16) {
-        self.bytes -= u64::from(len);
-    }
-
-    fn note(&mut self) {
-        self.bytes_max = self.bytes_max.max(self.bytes);
     }
 }

@@ -63,8 +63,6 @@ pub struct EndCounters {
     pub fec: Option<fec::Counters>,
     /// What it cost and came to, in the terms of a summary.
     pub sum: Protection,
-    /// Frames with a header that came in and went on their way.
-    pub handed_on: u64,
     /// Frames that it took away: copies that came twice, and frames of the link's own.
     pub taken: u64,
     /// Frames that it made anew from parities.
@@ -141,7 +139,7 @@ impl Guard {
             Protocol::Fec(coder) => (Some(*coder.end.counters()), coder.restored),
             _ => (None, 0),
         };
-        EndCounters { lane, link, fec, sum, handed_on: self.handed_on, taken: self.taken, restored }
+        EndCounters { lane, link, fec, sum, taken: self.taken, restored }
     }
 
     /// When it wants to act, if nothing happens before.
@@ -191,40 +189,5 @@ fn first_number(epoch: u32) -> u16 {
 
 /// Counts of an end by name, for the digest and for reports.
 pub(crate) fn named(end: &EndCounters) -> impl Iterator<Item = (&'static str, u64)> + use<> {
-    named_of_link(&end.link).into_iter().chain(end.fec.as_ref().map(named_of_fec).into_iter().flatten())
-}
-
-fn named_of_fec(counters: &fec::Counters) -> [(&'static str, u64); 9] {
-    [
-        ("fec.parities", counters.parities),
-        ("fec.blocks", counters.blocks),
-        ("fec.short_blocks", counters.short_blocks),
-        ("fec.arrived", counters.arrived),
-        ("fec.given_up", counters.given_up),
-        ("fec.restarts", counters.restarts),
-        ("fec.malformed", counters.malformed),
-        ("fec.late", counters.late),
-        ("fec.held_max", counters.held_max),
-    ]
-}
-
-fn named_of_link(counters: &Counters) -> [(&'static str, u64); 16] {
-    [
-        ("link.protected", counters.protected),
-        ("link.resent", counters.resent),
-        ("link.dummies", counters.dummies),
-        ("link.unkept", counters.unkept),
-        ("link.refused", counters.refused),
-        ("link.tx_bytes_max", counters.tx_bytes_max),
-        ("link.missed", counters.missed),
-        ("link.recovered", counters.recovered),
-        ("link.lost", counters.lost),
-        ("link.duplicates", counters.duplicates),
-        ("link.overflowed", counters.overflowed),
-        ("link.notifications", counters.notifications),
-        ("link.renotifications", counters.renotifications),
-        ("link.acks", counters.acks),
-        ("link.pauses", counters.pauses),
-        ("link.rx_bytes_max", counters.rx_bytes_max),
-    ]
+    end.link.named().into_iter().chain(end.fec.iter().flat_map(fec::Counters::named).collect::<Vec<_>>())
 }

@@ -20,8 +20,6 @@ pub(crate) struct Turn {
     pub(crate) latency: Span,
     /// From a frame's departure to its copy's arrival in the queue of the loopback port.
     pub(crate) mirror: Span,
-    /// Bytes that each side of a port may have in the queue.
-    pub(crate) bytes_max: u64,
 }
 
 /// The loopback port of one switch.
@@ -33,8 +31,6 @@ pub(crate) struct Loopback {
     /// Frames that have left the queue, and when they are judged.
     passing: VecDeque<(Time, Turning)>,
     busy_until: Time,
-    /// Times that a frame went through the pipeline again.
-    pub(crate) passes: u64,
 }
 
 /// A buffered frame.
@@ -76,7 +72,6 @@ impl Loopback {
             queue: VecDeque::new(),
             passing: VecDeque::new(),
             busy_until: Time::ZERO,
-            passes: 0,
         }
     }
 
@@ -113,7 +108,6 @@ impl Loopback {
         let turning = self.queue.pop_front()?;
         self.busy_until = now + self.turn.rate.serialize(Bytes::new(u64::from(turning.len) + GAP_BYTES));
         self.passing.push_back((self.busy_until + self.turn.latency, turning));
-        self.passes += 1;
         Some(Step::Dequeued(turning))
     }
 }

@@ -6,6 +6,7 @@
 //! dormant end adds neither header nor frame.
 
 mod coder;
+mod depth;
 mod guard;
 mod header;
 mod loopback;
@@ -18,7 +19,7 @@ pub(crate) use guard::{Guard, Order, Protocol, named};
 pub(crate) use header::Headers;
 pub use header::{Header, HeaderId};
 pub(crate) use loopback::{Loopback, Turn};
-pub(crate) use prototype::Prototype;
+pub(crate) use prototype::{Prototype, Room};
 
 use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict};
 use wiremend_proto::link::{Disposal, Transmit, Waiting};
@@ -50,11 +51,6 @@ impl Wires {
 
     pub(crate) fn guard(&self, lane: LaneId) -> Option<&Guard> {
         self.guards[lane.index()].as_deref()
-    }
-
-    /// Times that buffered frames of a switch went through its pipeline again.
-    pub(crate) fn passes(&self, switch: SwitchId) -> u64 {
-        self.loopbacks.get(switch.index()).and_then(Option::as_ref).map_or(0, |loopback| loopback.passes)
     }
 
     /// The port has fallen free, or a time has come.
@@ -231,8 +227,7 @@ impl Wires {
     fn enqueue_turning(&mut self, now: Time, turning: Turning) {
         let port = self.prototype(turning.lane);
         let switch = port.switch;
-        let bytes_max = self.loopback(switch).turn.bytes_max;
-        if self.prototype(turning.lane).admit(&turning, bytes_max) {
+        if port.admit(&turning) {
             self.loopback(switch).enqueue(turning);
             self.arm_loopback(now, switch);
         } else if turning.side == Side::Tx {
@@ -279,14 +274,12 @@ impl Wires {
             Judgement::Again => self.enqueue_turning(now, turning),
             Judgement::Drop => self.release(turning.frame),
             Judgement::Resend { copies } => {
-                let blocking =
-                    self.guards[turning.lane.index()].as_ref().is_some_and(|guard| guard.ordered != 0);
                 for _ in 1..copies {
                     let copy = self.frames.insert(*self.frames.get(turning.frame));
                     self.kept += 1;
-                    self.prototype(turning.lane).resend(&turning, blocking, copy);
+                    self.prototype(turning.lane).resend(&turning, copy);
                 }
-                self.prototype(turning.lane).resend(&turning, blocking, turning.frame);
+                self.prototype(turning.lane).resend(&turning, turning.frame);
                 self.pump(now, turning.lane);
             }
         }

@@ -7,6 +7,7 @@ use wiremend_proto::link::paper::{Config, Judgement, Receiver, Sender, Signal, T
 use wiremend_units::{Span, SwitchId, Time};
 use wiremend_wire::Quanta;
 
+use super::depth::Depth;
 use super::guard::Seen;
 use super::header::Header;
 use super::loopback::{Side, Turning, cells};
@@ -31,19 +32,27 @@ pub(crate) struct Prototype {
     urgent: VecDeque<(Header, Option<FrameId>)>,
     /// Ticks that have passed.
     ticks: u64,
-    tx: Depth,
-    rx: Depth,
+    tx: Buffer,
+    rx: Buffer,
     rx_cells: u32,
-    unkept: u64,
-    overflowed: u64,
 }
 
-/// Bytes in one buffer's queue, now and at most, and how often a frame left it.
-#[derive(Clone, Copy, Default, Debug)]
-struct Depth {
-    bytes: u64,
-    bytes_max: u64,
+/// One buffer's queue at the loopback port.
+#[derive(Clone, Copy, Debug)]
+struct Buffer {
+    depth: Depth,
+    room_bytes: u64,
+    /// How often a frame left it.
     passes: u64,
+    /// Frames that found no room.
+    refused: u64,
+}
+
+/// Bytes that each of a port's buffers may hold in the queue of the loopback port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) tx_bytes: u64,
+    pub(crate) rx_bytes: u64,
 }
 
 /// What leaves next.
@@ -59,7 +68,7 @@ pub(crate) enum Next {
 }
 
 impl Prototype {
-    pub(crate) fn new(config: Config, switch: SwitchId) -> Self {
+    pub(crate) fn new(config: Config, switch: SwitchId, room: Room) -> Self {
         Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
@@ -71,11 +80,9 @@ impl Prototype {
             switch,
             urgent: VecDeque::new(),
             ticks: 0,
-            tx: Depth::default(),
-            rx: Depth::default(),
+            tx: Buffer::new(room.tx_bytes),
+            rx: Buffer::new(room.rx_bytes),
             rx_cells: 0,
-            unkept: 0,
-            overflowed: 0,
         }
     }
 
@@ -133,31 +140,24 @@ impl Prototype {
     }
 
     /// A frame wants to join the queue of the loopback port: whether there is room.
-    pub(crate) fn admit(&mut self, turning: &Turning, bytes_max: u64) -> bool {
-        let depth = if turning.side == Side::Tx { &mut self.tx } else { &mut self.rx };
-        if depth.bytes + u64::from(turning.len) > bytes_max {
-            *(if turning.side == Side::Tx { &mut self.unkept } else { &mut self.overflowed }) += 1;
-            return false;
+    pub(crate) fn admit(&mut self, turning: &Turning) -> bool {
+        if turning.side == Side::Tx {
+            return self.tx.admit(turning.len);
         }
-        depth.bytes += u64::from(turning.len);
-        depth.bytes_max = depth.bytes_max.max(depth.bytes);
-        if turning.side == Side::Rx {
-            self.rx_cells += cells(turning.len);
-        }
-        true
+        let has_room = self.rx.admit(turning.len);
+        self.rx_cells += if has_room { cells(turning.len) } else { 0 };
+        has_room
     }
 
     /// A frame of its buffers leaves the queue of the loopback port.
     pub(crate) fn on_dequeue(&mut self, now: Time, turning: &Turning) {
         self.on_time(now);
         if turning.side == Side::Tx {
-            self.tx.passes += 1;
-            self.tx.bytes -= u64::from(turning.len);
+            self.tx.pass(turning.len);
         } else {
             // What leaves is among what it sees.
             self.receiver.on_dequeue(self.rx_cells);
-            self.rx.passes += 1;
-            self.rx.bytes -= u64::from(turning.len);
+            self.rx.pass(turning.len);
             self.rx_cells -= cells(turning.len);
         }
     }
@@ -167,8 +167,8 @@ impl Prototype {
     }
 
     /// A frame that was sent before leaves again.
-    pub(crate) fn resend(&mut self, turning: &Turning, blocking: bool, frame: FrameId) {
-        let signal = Signal::Data { number: turning.number, again: true, blocking, ack: None };
+    pub(crate) fn resend(&mut self, turning: &Turning, frame: FrameId) {
+        let signal = Signal::Data { number: turning.number, again: true, blocking: self.ordered, ack: None };
         self.urgent.push_back((Header::Prototype(signal), Some(frame)));
     }
 
@@ -224,21 +224,42 @@ impl Prototype {
             protected: sent.protected,
             resent: sent.resent,
             dummies: sent.dummies,
-            unkept: self.unkept,
+            unkept: self.tx.refused,
             refused: sent.unrequested,
-            tx_bytes: self.tx.bytes,
-            tx_bytes_max: self.tx.bytes_max,
+            tx_bytes: self.tx.depth.bytes,
+            tx_bytes_max: self.tx.depth.bytes_max,
             missed: received.missed,
             lost,
             recovered,
             duplicates: received.dropped,
-            overflowed: self.overflowed,
+            overflowed: self.rx.refused,
             notifications: received.notifications,
             acks: received.acks,
             pauses: received.pauses,
-            rx_bytes: self.rx.bytes,
-            rx_bytes_max: self.rx.bytes_max,
+            rx_bytes: self.rx.depth.bytes,
+            rx_bytes_max: self.rx.depth.bytes_max,
             ..Counters::default()
         }
+    }
+}
+
+impl Buffer {
+    fn new(room_bytes: u64) -> Self {
+        Self { depth: Depth::default(), room_bytes, passes: 0, refused: 0 }
+    }
+
+    fn admit(&mut self, len: u16) -> bool {
+        if self.depth.bytes + u64::from(len) > self.room_bytes {
+            self.refused += 1;
+            return false;
+        }
+        self.depth.add(len);
+        self.depth.note();
+        true
+    }
+
+    fn pass(&mut self, len: u16) {
+        self.depth.take(len);
+        self.passes += 1;
     }
 }

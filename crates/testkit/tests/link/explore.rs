@@ -7,12 +7,11 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
-use wiremend_proto::link::Config;
 use wiremend_testkit::{Ending, LinkPair, Order, Side};
-use wiremend_units::{Bytes, Span};
+use wiremend_units::Span;
 
 use crate::invariants::{Course, delivered_badly, violation};
-use crate::patterns::{LEN, Pair, close_config, with_traffic};
+use crate::patterns::{LEN, Pair, close_config, cramped_config, with_traffic};
 
 #[test]
 fn five_losses_of_ordered_frames() {
@@ -33,14 +32,7 @@ fn three_losses_with_both_kinds_and_both_directions() {
 
 #[test]
 fn four_losses_with_little_room() {
-    let config = Config {
-        tx_bytes_max: Bytes::new(4 * 1000),
-        rx_bytes_max: Bytes::new(3 * 1000),
-        pause_at: Some(Bytes::new(2000)),
-        resume_at: Some(Bytes::new(1000)),
-        ..close_config()
-    };
-    let met = explore("little room", Mishaps::losses(4), with_traffic(config, 8, 1, |_| true));
+    let met = explore("little room", Mishaps::losses(4), with_traffic(cramped_config(), 8, 1, |_| true));
     assert!(met.pauses > 0 && met.overflowed > 0 && met.unkept > 0);
 }
 

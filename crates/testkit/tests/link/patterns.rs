@@ -34,14 +34,7 @@ fn any_first_losses_with_both_kinds_and_both_directions() {
 
 #[test]
 fn any_first_losses_with_little_room() {
-    let config = Config {
-        tx_bytes_max: Bytes::new(4 * 1000),
-        rx_bytes_max: Bytes::new(3 * 1000),
-        pause_at: Some(Bytes::new(2000)),
-        resume_at: Some(Bytes::new(1000)),
-        ..close_config()
-    };
-    try_all("little room", Course::Steady, || with_traffic(config.clone(), 12, 2, |_| true));
+    try_all("little room", Course::Steady, || with_traffic(cramped_config(), 12, 2, |_| true));
 }
 
 #[test]
@@ -90,6 +83,17 @@ pub(crate) fn close_config() -> Config {
         // What copies have taken is soon made up for, so that states differ in what matters.
         resend_share_percent: 100,
         ..Config::for_link(Rate::gbps(100), Bytes::new(1000), DELAY * 2)
+    }
+}
+
+/// The same with so little room that it does not last.
+pub(crate) fn cramped_config() -> Config {
+    Config {
+        tx_bytes_max: Bytes::new(4000),
+        rx_bytes_max: Bytes::new(3000),
+        pause_at: Some(Bytes::new(2000)),
+        resume_at: Some(Bytes::new(1000)),
+        ..close_config()
     }
 }
 

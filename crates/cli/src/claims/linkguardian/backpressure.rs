@@ -3,7 +3,7 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Bar, Bars};
 
-use super::source;
+use crate::claims::joshi::source;
 use crate::ledger::number::{count, number, rate_bps};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 

@@ -3,8 +3,8 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, counted, frames};
+use crate::claims::joshi::source;
 use crate::ledger::number::{bytes, count};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

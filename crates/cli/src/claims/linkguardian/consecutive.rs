@@ -3,8 +3,8 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{LG_NB, Stress, per};
+use crate::claims::joshi::source;
 use crate::ledger::number::{count, fraction, number};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

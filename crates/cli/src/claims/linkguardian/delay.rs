@@ -4,8 +4,8 @@ use wiremend_measure::Delays;
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{LG, RATES, Stress};
+use crate::claims::joshi::source;
 use crate::ledger::number::{number, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

@@ -2,8 +2,8 @@
 
 use wiremend_report::human;
 
-use super::source;
 use super::stress::{BACKWARD, FULL_BYTES, HARDENED, LG, Stress, per};
+use crate::claims::joshi::source;
 use crate::ledger::number::{fraction, number};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

@@ -3,8 +3,8 @@
 use wiremend_measure::rare::Estimate;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{HARDENED, LG, LG_NB, LOSSES, RATES, Stress, heaviest, per};
+use crate::claims::joshi::source;
 use crate::ledger::number::{count, number, share, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -71,10 +71,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let mut rows = Vec::new();
     for case in cases() {
         let outcome = results.of(&case.tilted(effort));
-        let copies = LOSSES
-            .iter()
-            .find(|(loss, _)| loss.total_cmp(&case.loss).is_eq())
-            .map_or(0, |(_, copies)| *copies);
+        let copies = case.copies();
         let sent = &outcome.summary.protection;
         let what = format!("copies for each frame lost, {}", case.name());
         judgement.must(what, number(per(sent.resent.frames, sent.missed)).near(f64::from(copies), 0.02));
@@ -93,10 +90,7 @@ fn judge(results: &Results<'_>) -> Finding {
         number(weights.into_iter().fold(0.0, f64::max)).at_most(4.5),
     );
     for case in ours() {
-        let copies = LOSSES
-            .iter()
-            .find(|(loss, _)| loss.total_cmp(&case.loss).is_eq())
-            .map_or(0, |(_, copies)| *copies);
+        let copies = case.copies();
         let expected = case.loss.powi(copies as i32 + 1);
         let left = case.estimate(results).map_or(f64::INFINITY, |estimate| estimate.value);
         judgement.must(format!("loss left, {}", case.name()), number(left).at_most(expected));

@@ -1,8 +1,9 @@
 //! L: Joshi et al. (SIGCOMM 2023), section 4 and appendix B: what LinkGuardian does for a link, and for what is sent over it.
 //!
-//! [`trial`] sends flow after flow over one link that protects itself; RDMA alone is sent so far. The other claims are about the same [`stress`]: frames of 1518 B, one right after the other, over a link that loses some of them. The prototype
-//! runs register by register on a switch whose latencies come from two measured times (appendix B.1: from a resume to the first frame, and the
-//! longest retransmission); nothing is fitted to what is claimed here but the second, which L5 says.
+//! [`trial`] sends flow after flow over one link that protects itself; RDMA alone is sent so far. The other claims are about the same
+//! [`stress`]: frames of 1518 B, one right after the other, over a link that loses some of them. The prototype runs register by register
+//! on a switch whose latencies come from two measured times (appendix B.1: from a resume to the first frame, and the longest
+//! retransmission); nothing is fitted to what is claimed here but the second, which L5 says.
 
 mod backpressure;
 mod buffers;
@@ -33,14 +34,3 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 pub(super) const TRANSPORTS: &[Claim] = &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
-
-/// The paper, for which the place in it follows.
-macro_rules! source {
-    ($place:literal) => {
-        concat!(
-            "Joshi et al., Masking Corruption Packet Losses in Datacenter Networks with Link-local Retransmission, SIGCOMM 2023, ",
-            $place
-        )
-    };
-}
-use source;

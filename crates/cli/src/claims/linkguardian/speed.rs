@@ -3,8 +3,8 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{FORWARD, HARDENED, LG, LG_NB, MEASURED, RATES, Stress, counted, frames, per, speed_bps};
+use crate::claims::joshi::source;
 use crate::ledger::number::{ascending, fraction, rate_bps, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

@@ -62,7 +62,8 @@ impl Stress {
         }
     }
 
-    fn copies(&self) -> u32 {
+    /// Copies of what is lost at this rate, by Eq. 2.
+    pub(super) fn copies(&self) -> u32 {
         LOSSES.iter().find(|(loss, _)| *loss >= self.loss).map_or(2, |(_, copies)| *copies)
     }
 

@@ -3,8 +3,8 @@
 use wiremend_measure::rare::Estimate;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
-use super::source;
 use super::stress::{LG, LOSSES, RATES, Stress};
+use crate::claims::joshi::source;
 use crate::ledger::number::{number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 
@@ -44,10 +44,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("timeouts per loss, mixed", number(mixed.value).between(PAPER / 2.0, PAPER * 2.0));
     let row = |case: &Stress| {
         let found = case.estimate(results).map_or(0.0, |found| found.value / case.loss);
-        let copies = LOSSES
-            .iter()
-            .find(|(loss, _)| loss.total_cmp(&case.loss).is_eq())
-            .map_or(0, |(_, copies)| *copies);
+        let copies = case.copies();
         vec![case.name(), shown(found), shown(case.loss.powi(copies as i32))]
     };
     judgement.table(&["", "timeouts per loss", "p^N"], cases().iter().map(row).collect());
