@@ -30,6 +30,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-proto",
         ],
     ),
+    (
+        "wiremend-dataplane",
+        &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-measure", "wiremend-proto"],
+    ),
     ("wiremend-report", &["wiremend-units", "wiremend-measure"]),
     (
         "wiremend",
@@ -43,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-scenario",
             "wiremend-proto",
             "wiremend-sim",
+            "wiremend-dataplane",
             "wiremend-report",
         ],
     ),

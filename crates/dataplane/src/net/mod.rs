@@ -1,0 +1,1 @@
+//! What interfaces there are, and how they are joined.
