@@ -8,7 +8,7 @@ use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
-use crate::protect::{Profile, Protect, Scheme};
+use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -295,6 +295,10 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
         if protect.control_copies() != 1 {
             return misfit("the prototype sends each notification once; leave out `control_copies`");
         }
+    } else if protect.switch() == SwitchKind::Tofino {
+        return misfit(
+            "the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
+        );
     }
     Ok(())
 }

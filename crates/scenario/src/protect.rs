@@ -46,6 +46,9 @@ pub struct Protect {
     /// Whose protocol; `"hardened"` if left out. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// In what kind of switch; `"tofino"` for the `"paper"` profile if left out, and `"ideal"` for all else. Not for FEC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<SwitchKind>,
     /// Traffic classes that need not keep their order, whatever `by` says: their frames never wait for others. Not for FEC.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unordered: Vec<Within<u8, 0, 7>>,
@@ -111,6 +114,14 @@ impl Protect {
         self.profile.unwrap_or_default()
     }
 
+    /// In what kind of switch.
+    pub fn switch(&self) -> SwitchKind {
+        self.switch.unwrap_or(match self.profile() {
+            Profile::Paper => SwitchKind::Tofino,
+            Profile::Hardened => SwitchKind::Ideal,
+        })
+    }
+
     /// The loss that may remain.
     pub fn target(&self) -> f64 {
         self.target.map_or(1e-8, Probability::get)
@@ -151,6 +162,7 @@ impl Protect {
         let Scheme::Fec { .. } = self.by else { return self.flush.is_some().then_some("flush") };
         let given = [
             ("profile", self.profile.is_some()),
+            ("switch", self.switch.is_some()),
             ("unordered", !self.unordered.is_empty()),
             ("target", self.target.is_some()),
             ("loss", self.loss.is_some()),
@@ -176,11 +188,22 @@ pub enum Profile {
     /// Ours: what the prototype cannot do, and ends that keep frames in memory.
     #[default]
     Hardened,
-    /// The published prototype, register by register, on its switch: buffers turn through a loopback port of 100 Gb/s that the
-    /// protected ports of a switch share, and a frame is examined once a turn. It was built for links of 10, 25 and 100 Gb/s, knows one
-    /// order for all classes, and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out,
-    /// and `control_copies` is 1.
+    /// The published prototype, register by register. It was built for links of 10, 25 and 100 Gb/s, knows one order for all classes,
+    /// and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out, and
+    /// `control_copies` is 1.
     Paper,
+}
+
+/// Where the ends of a protected link keep frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchKind {
+    /// In a loop, as the prototype's switch: buffers turn through a loopback port of 100 Gb/s that the protected ports of a switch
+    /// share, a frame is examined once a turn, and a pause is judged when one leaves for the next. Only for the `"paper"` profile.
+    Tofino,
+    /// In memory: a frame goes as soon as what it waits for is there, and only the wire takes time. With the `"paper"` profile, links
+    /// of any rate can be had; for those that it was not built for, give `give_up`, `pause_at` and `resume_at`.
+    Ideal,
 }
 
 /// What mends a link.

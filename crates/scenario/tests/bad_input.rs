@@ -409,6 +409,18 @@ fn protection_that_cannot_be_is_refused() {
             "s.toml:17:1: `flush` means nothing to retransmission; leave it out",
         ),
         (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofino\"",
+            "s.toml:17:1: the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nswitch = \"ideal\"",
+            "s.toml:17:1: `switch` means nothing to error correction; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofinno\"",
+            "s.toml:20:10: unknown value `tofinno`; did you mean `tofino`? allowed: tofino, ideal",
+        ),
+        (
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",
             "s.toml:20:9: must be above zero; expected a time such as \"1us\"",
         ),

@@ -280,11 +280,12 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
         ]);
         return format!(
             "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
-             {room}{}",
+             {room}{}{}",
             dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
             dice.pick(&["both", "forward", "backward"]),
             dice.pick(&[1, 3]),
             dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n"]),
+            dice.pick(&["", "switch = \"ideal\"\n"]),
         );
     }
     format!(
