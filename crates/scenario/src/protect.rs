@@ -24,7 +24,7 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 ///
 /// With `fec(k,h)` (Wharf, Giesen et al., 2018) every k frames are followed by h parities, and from any k of the k + h the rest is
 /// restored: no loss costs a round trip, and h/(k+h) of the link is spent on parities whether frames are lost or not. Of the
-/// other fields only `links`, `direction`, `flush`, `give_up`, `start` and `stop` mean anything to it; the rest is refused.
+/// other fields only `links`, `direction`, `flush`, `give_up`, and those about its start and end mean anything to it; the rest is refused.
 ///
 /// ```toml
 /// [[protect]]
@@ -98,10 +98,21 @@ pub struct Protect {
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Span>")]
     pub flush: Option<Span>,
-    /// From when on.
+    /// From when on; with `start_at_loss`, from when on losses count.
     #[serde(default, with = "value")]
     #[schemars(with = "Shown<Time>")]
     pub start: Time,
+    /// The two ends stay dormant until the receiver's frame check has seen this share of the last `over` frames corrupted; a direction
+    /// starts by its own losses. If left out, they start without a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at_loss: Option<Probability>,
+    /// Frames over which a loss is measured, as many as have ten losses at `start_at_loss` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Within<u64, 1, 1_000_000_000_000_000>>,
+    /// What the control plane takes from a loss that is found to the start of the sending end, beside the delay of the link; none if left out.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub delay: Option<Span>,
     /// Until when; if left out, without end.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Time>")]
@@ -157,6 +168,23 @@ impl Protect {
         self.backpressure.unwrap_or(true)
     }
 
+    /// Frames over which the loss is measured that starts protection, and how many of them are corrupted when it does; nothing if
+    /// it starts without a reason.
+    pub fn sample(&self) -> Option<Sample> {
+        let loss = self.start_at_loss?.get();
+        let over = self.over.map_or_else(|| (SAMPLE_LOSSES / loss).ceil() as u64, Within::get);
+        // A product that is whole but for rounding stays so.
+        let corrupted = (loss * over as f64 * (1.0 - 1e-12)).ceil() as u64;
+        Some(Sample { over, corrupted })
+    }
+
+    /// What belongs to `start_at_loss` and is given without it.
+    pub(crate) fn unmeasured(&self) -> Option<&'static str> {
+        let given = [("over", self.over.is_some()), ("delay", self.delay.is_some())];
+        let is_measured = self.start_at_loss.is_some();
+        given.iter().find(|(_, is_given)| *is_given && !is_measured).map(|(field, _)| *field)
+    }
+
     /// A field that is given and means nothing to what mends the link.
     pub(crate) fn pointless(&self) -> Option<&'static str> {
         let Scheme::Fec { .. } = self.by else { return self.flush.is_some().then_some("flush") };
@@ -179,7 +207,18 @@ impl Protect {
     }
 }
 
+/// So many of so many frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// All of them.
+    pub over: u64,
+    /// Those that are corrupted.
+    pub corrupted: u64,
+}
+
 const BUFFER: Bytes = Bytes::new(200_000);
+/// The daemon published with the prototype judges 1e-6 over ten million frames.
+const SAMPLE_LOSSES: f64 = 10.0;
 
 /// Whose protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -11,7 +11,7 @@ use super::BuildError;
 use super::topology::{lanes, links};
 use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Coder, Guard, Home, Order, Protocol, Prototype, Room, Turn};
+use crate::protect::{Coder, Gauge, Guard, Home, Order, Protocol, Prototype, Room, Turn};
 
 /// What the protection of a scenario puts into the network.
 #[derive(Default)]
@@ -53,7 +53,8 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
                 }
                 .map_err(|what| BuildError::at(protect.place, what))?;
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
-                let guard = Guard::new(protocol, ordered(protect), orders);
+                let gauge = active.contains(&lane.reverse()).then(|| gauge(protect, net, lane)).flatten();
+                let guard = Guard::new(protocol, ordered(protect), orders).measuring(gauge);
                 if placed.guards.insert(lane, guard).is_some() {
                     let name = net.graph.link_name(link);
                     return Err(fail(format!("the link `{name}` is protected twice; once is enough")));
@@ -72,9 +73,18 @@ fn sending_switch(net: &Network, link: LinkId, lane: LaneId) -> Result<SwitchId,
     })
 }
 
+/// What is known before the run: that of a start by losses is not.
 fn orders(protect: &Protect) -> Vec<Order> {
+    let start = protect.sample().is_none().then_some(Order { at: protect.start, active: true });
     let stop = protect.stop.map(|at| Order { at, active: false });
-    [Order { at: protect.start, active: true }].into_iter().chain(stop).collect()
+    start.into_iter().chain(stop).collect()
+}
+
+/// For the end that sends over `lane`, if the other one starts by the losses that this one sees. The other learns of them no sooner than by
+/// a frame: between components that is the lookahead at least, since the link is then among those that are cut.
+fn gauge(protect: &Protect, net: &Network, lane: LaneId) -> Option<Gauge> {
+    let told_after = net.lanes[lane.index()].delay + protect.delay.unwrap_or(Span::ZERO);
+    protect.sample().map(|sample| Gauge::new(protect.start, sample, told_after))
 }
 
 /// The classes that keep their order, a bit each.

@@ -7,6 +7,7 @@
 
 mod coder;
 mod depth;
+mod gauge;
 mod guard;
 mod header;
 mod loopback;
@@ -15,6 +16,7 @@ mod missing;
 mod prototype;
 
 pub(crate) use coder::Coder;
+pub(crate) use gauge::{Gauge, Start};
 pub use guard::EndCounters;
 pub(crate) use guard::{Guard, Order, Protocol, named};
 pub(crate) use header::Headers;
