@@ -307,13 +307,16 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
 /// A sample must be able to show the loss that is looked for; those that are corrupted are remembered one by one.
 fn check_sample(protect: &Protect) -> Result<(), Misfit> {
     const CORRUPTED_MAX: u64 = 1_000_000;
+    const LOSS_MIN: f64 = 1e-15;
     if let Some(field) = protect.unmeasured() {
         return misfit(format!("`{field}` means nothing without `start_at_loss`; give both, or none"));
     }
     let (Some(loss), Some(sample)) = (protect.start_at_loss, protect.sample()) else { return Ok(()) };
     let (loss, over) = (loss.get(), sample.over);
-    if loss == 0.0 {
-        return misfit("a link reaches a loss of 0 before its first frame; use a `start_at_loss` above zero");
+    if loss < LOSS_MIN {
+        return misfit(format!(
+            "a loss of {loss:e} is too rare to be seen; `start_at_loss` is at least {LOSS_MIN:e}"
+        ));
     }
     let least = (1.0 / loss).ceil() as u64;
     if over < least {

@@ -108,7 +108,7 @@ pub struct Protect {
     pub start_at_loss: Option<Probability>,
     /// Frames over which a loss is measured, as many as have ten losses at `start_at_loss` if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub over: Option<Within<u64, 1, 1_000_000_000_000_000>>,
+    pub over: Option<Within<u64, 1, SAMPLE_MAX>>,
     /// What the control plane takes from a loss that is found to the start of the sending end, beside the delay of the link; none if left out.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Span>")]
@@ -172,7 +172,8 @@ impl Protect {
     /// it starts without a reason.
     pub fn sample(&self) -> Option<Sample> {
         let loss = self.start_at_loss?.get();
-        let over = self.over.map_or_else(|| (SAMPLE_LOSSES / loss).ceil() as u64, Within::get);
+        let usual = || ((SAMPLE_LOSSES / loss).ceil() as u64).min(SAMPLE_MAX);
+        let over = self.over.map_or_else(usual, Within::get);
         // A product that is whole but for rounding stays so.
         let corrupted = (loss * over as f64 * (1.0 - 1e-12)).ceil() as u64;
         Some(Sample { over, corrupted })
@@ -219,6 +220,8 @@ pub struct Sample {
 const BUFFER: Bytes = Bytes::new(200_000);
 /// The daemon published with the prototype judges 1e-6 over ten million frames.
 const SAMPLE_LOSSES: f64 = 10.0;
+/// The most frames over which a loss is measured.
+const SAMPLE_MAX: u64 = 1_000_000_000_000_000;
 
 /// Whose protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

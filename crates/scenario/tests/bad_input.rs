@@ -422,7 +422,7 @@ fn protection_that_cannot_be_is_refused() {
         ),
         (
             "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0",
-            "s.toml:17:1: a link reaches a loss of 0 before its first frame; use a `start_at_loss` above zero",
+            "s.toml:17:1: a loss of 0e0 is too rare to be seen; `start_at_loss` is at least 1e-15",
         ),
         (
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(5,1)\"\nstart_at_loss = 1e-6\nover = 999_999",

@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(judge(&[1, 2, 3]), [false, false, true], "97 more cannot make them fewer");
         assert_eq!(judge(&[1, 100, 101]), [false; 3], "the first is no longer among the last hundred");
         assert_eq!(judge(&[1, 99, 100]), [false, false, true]);
-        assert_eq!(judge(&[10, 70, 120, 160, 190, 200]), [false, false, false, false, false, true]);
+        assert_eq!(judge(&[10, 70, 120, 175, 230, 260]), [false, false, false, false, false, true]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub(super) const CLAIM: Claim = Claim {
              retransmission, not from this. Reproduced if all speeds at 100G are those of the paper within 2 %; if only the one in order at 1.16e-3 is not, \
              it differs, provided that it lies between 80 and 95.5 Gb/s: a buffer that is judged without turns but as late as the prototype's idles 5.5 µs for each loss, which is 4.5 %. \
              Order must cost more at 100G than at 25G, and ours must keep 98 % at 100G and at 400G. What is the loop's and what the protocol's is told apart by \
-             the same registers in a switch with memory (`LG, ideal`), which must keep 98 % at 100G; at 400G, for which nothing was published, it has the \
+             the same registers in a switch with memory (LG, ideal), which must keep 98 % at 100G; at 400G, for which nothing was published, it has the \
              time-out of 100G and its thresholds, as they are and fourfold",
     runs,
     judge,
@@ -114,7 +114,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.finding(
         format!(
             "100G in order {} Gb/s, without {}; 25G in order {}, without {}; ours in order at 100G {}, and {:.1} Gb/s of 400G at 1.16e-3; the prototype's protocol \
-             with memory in place of its loop {:.2} of 100G there, and {} of 400G",
+             with memory in place of its loop {:.2} Gb/s there, and at 400G {}",
             speeds(100, LG),
             speeds(100, LG_NB),
             speeds(25, LG),
@@ -125,7 +125,7 @@ fn judge(results: &Results<'_>) -> Finding {
             FACTORS
                 .map(|factor| {
                     let bps = speed_bps(results.of(&ideal_fast(factor, results.effort())));
-                    format!("{:.1} with {factor} times its thresholds", bps / 1e9)
+                    format!("{:.1} with thresholds × {factor}", bps / 1e9)
                 })
                 .join(" or ")
         ),
@@ -144,7 +144,7 @@ fn reason(results: &Results<'_>) -> String {
     format!(
         "Our loop loses more than the paper's. Of each loss the sender waits {} in {} pauses, since frames that came in \
          meanwhile stand between those that turn, so that it takes {} turns of a frame until all are in order again, while the same registers with \
-         memory pause {} times and keep {}; headers cost {} %, copies {} %, and without order nothing but these is missing ({}). \
+         memory pause {} times for each loss and keep {}; headers cost {} %, copies {} %, and without order nothing but these is missing ({}). \
          What the prototype's loop does between two turns was not published",
         human::time_ns(per(sum.paused_ns, sum.missed)),
         shown(per(sum.pauses, sum.missed)),
