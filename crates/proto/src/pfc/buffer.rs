@@ -1,0 +1,236 @@
+//! The memory of a switch, counted by ingress and class.
+
+use wiremend_units::{Bytes, Span, Time};
+use wiremend_wire::Quanta;
+
+use super::config::{Config, Unworkable};
+use super::counters::Counters;
+
+/// Traffic classes of a link.
+pub const CLASSES: usize = 8;
+
+/// What a PFC frame says, by class; see [`wiremend_wire::Pause::Classes`].
+pub type Classes = [Option<Quanta>; CLASSES];
+
+/// The memory of a switch.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    config: Config,
+    /// Bytes that all share, and how many of them are in use.
+    shared_max: u64,
+    shared: u64,
+    /// By port, then by class.
+    queues: Vec<Queue>,
+    /// The queues whose neighbours must wait.
+    stopped: Vec<u16>,
+    ports: Vec<Port>,
+    /// Ports that have something to say and were not polled since.
+    speaking: Vec<u16>,
+    counters: Counters,
+}
+
+/// Where a frame lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Admission {
+    /// Below the threshold.
+    Below,
+    /// Above it, in the headroom.
+    Headroom,
+    /// Nowhere: it is dropped.
+    Dropped,
+}
+
+/// What came in by one port in one class and has not left.
+#[derive(Clone, Copy, Default, Debug)]
+struct Queue {
+    /// In the reserve and in the shared part.
+    below: u64,
+    headroom: u64,
+    is_stopped: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Port {
+    /// Classes of which the neighbour is to be told, a bit each.
+    due: u8,
+    /// Classes that it was last told to stop.
+    told: u8,
+    /// When it is told again.
+    refresh_at: Time,
+    /// How long a pause lasts on this link.
+    pause: Span,
+}
+
+impl Buffer {
+    /// An empty memory.
+    pub fn new(config: Config) -> Result<Self, Unworkable> {
+        config.check()?;
+        let port = |rate| Port { due: 0, told: 0, refresh_at: Time::MAX, pause: config.quanta.span(rate) };
+        Ok(Self {
+            shared_max: config.shared()?.get(),
+            shared: 0,
+            queues: vec![Queue::default(); config.ports.len() * CLASSES],
+            stopped: Vec::new(),
+            ports: config.ports.iter().map(|of| port(of.rate)).collect(),
+            speaking: Vec::new(),
+            counters: Counters::default(),
+            config,
+        })
+    }
+
+    /// Bytes above the reserve that an ingress and class may have now: t = α (m − m′).
+    pub fn threshold(&self) -> Bytes {
+        Bytes::new(self.config.alpha.of(self.shared_max - self.shared))
+    }
+
+    /// A frame has come in by `port`. Its neighbour may have to stop for it; see [`Buffer::poll`].
+    pub fn admit(&mut self, port: u16, class: u8, len: u16) -> Admission {
+        let (index, len) = (Self::index(port, class), u64::from(len));
+        let (reserve, is_lossless) = (self.reserve(class), self.is_lossless(class));
+        let threshold = self.threshold().get();
+        let queue = &mut self.queues[index];
+        let over = (queue.below + len).saturating_sub(reserve);
+        let taken = over - queue.below.saturating_sub(reserve);
+        let admission = if over <= threshold && taken <= self.shared_max - self.shared {
+            queue.below += len;
+            self.shared += taken;
+            Admission::Below
+        } else if is_lossless && queue.headroom + len <= self.config.ports[usize::from(port)].headroom.get() {
+            queue.headroom += len;
+            self.counters.headroom_bytes_max = self.counters.headroom_bytes_max.max(queue.headroom);
+            Admission::Headroom
+        } else {
+            let dropped = &mut self.counters;
+            *if is_lossless { &mut dropped.lossless_dropped } else { &mut dropped.lossy_dropped } += 1;
+            Admission::Dropped
+        };
+        if admission != Admission::Dropped {
+            self.counters.held_bytes += len;
+            self.counters.held_bytes_max = self.counters.held_bytes_max.max(self.counters.held_bytes);
+        }
+        if admission != Admission::Below && is_lossless && !self.queues[index].is_stopped {
+            self.queues[index].is_stopped = true;
+            self.stopped.push(index as u16);
+            self.speak(port, 1 << class);
+        }
+        admission
+    }
+
+    /// A frame that came in by `port` leaves. Neighbours may go on for it, of this port or of others: what is free is free
+    /// to all.
+    pub fn release(&mut self, port: u16, class: u8, len: u16) {
+        let (reserve, len) = (self.reserve(class), u64::from(len));
+        let queue = &mut self.queues[Self::index(port, class)];
+        let above = queue.headroom.min(len);
+        let shared = queue.below.saturating_sub(reserve).min(len - above);
+        queue.headroom -= above;
+        queue.below -= len - above;
+        self.shared -= shared;
+        self.counters.held_bytes -= len;
+        if !self.stopped.is_empty() {
+            self.let_go();
+        }
+    }
+
+    /// A port that has something to say: it is to be asked when its wire is free.
+    pub fn poll(&mut self) -> Option<u16> {
+        self.speaking.pop()
+    }
+
+    /// Whether a port has something to say.
+    #[inline]
+    pub fn is_due(&self, port: u16) -> bool {
+        self.ports[usize::from(port)].due != 0
+    }
+
+    /// What a port says now, whose wire is free.
+    pub fn poll_transmit(&mut self, now: Time, port: u16) -> Option<Classes> {
+        if !self.is_due(port) {
+            return None;
+        }
+        let stopped = self.stopped_at(port);
+        let state = &mut self.ports[usize::from(port)];
+        // Who was never told to stop need not be told to go on.
+        let resumed = std::mem::take(&mut state.due) & !stopped & state.told;
+        if stopped | resumed == 0 {
+            return None;
+        }
+        let again = stopped & state.told;
+        state.told = stopped;
+        state.refresh_at = if stopped == 0 { Time::MAX } else { now + state.pause / 2 };
+        self.counters.frames += 1;
+        self.counters.pauses += u64::from((stopped & !again).count_ones());
+        self.counters.refreshes += u64::from(again.count_ones());
+        self.counters.resumes += u64::from(resumed.count_ones());
+        let quanta = self.config.quanta;
+        Some(std::array::from_fn(|class| match 1 << class {
+            bit if stopped & bit != 0 => Some(quanta),
+            bit if resumed & bit != 0 => Some(Quanta::RESUME),
+            _ => None,
+        }))
+    }
+
+    /// When the host must call [`Buffer::on_timeout`].
+    pub fn next_timeout(&self) -> Option<Time> {
+        self.ports.iter().map(|port| port.refresh_at).min().filter(|due| *due < Time::MAX)
+    }
+
+    /// Neighbours that still must wait are told again.
+    pub fn on_timeout(&mut self, now: Time) {
+        for port in 0..self.ports.len() {
+            if self.ports[port].refresh_at <= now {
+                self.ports[port].refresh_at = Time::MAX;
+                self.speak(port as u16, self.stopped_at(port as u16));
+            }
+        }
+    }
+
+    /// What was counted.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    fn index(port: u16, class: u8) -> usize {
+        usize::from(port) * CLASSES + usize::from(class)
+    }
+
+    fn is_lossless(&self, class: u8) -> bool {
+        self.config.lossless >> class & 1 != 0
+    }
+
+    fn reserve(&self, class: u8) -> u64 {
+        if self.is_lossless(class) { self.config.reserve.get() } else { 0 }
+    }
+
+    fn speak(&mut self, port: u16, classes: u8) {
+        let state = &mut self.ports[usize::from(port)];
+        if state.due == 0 && classes != 0 {
+            self.speaking.push(port);
+        }
+        state.due |= classes;
+    }
+
+    /// The classes of a port whose neighbour must wait, a bit each.
+    fn stopped_at(&self, port: u16) -> u8 {
+        let first = usize::from(port) * CLASSES;
+        let queues = self.queues[first..first + CLASSES].iter().enumerate();
+        queues.fold(0, |stopped, (class, queue)| stopped | u8::from(queue.is_stopped) << class)
+    }
+
+    /// Every neighbour goes on whose headroom is empty and whose bytes are far enough below the threshold.
+    fn let_go(&mut self) {
+        let limit = self.threshold().get();
+        let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
+        let mut place = 0;
+        while let Some(index) = self.stopped.get(place).copied() {
+            let queue = &mut self.queues[usize::from(index)];
+            if queue.headroom == 0 && queue.below.saturating_sub(reserve) + offset <= limit {
+                queue.is_stopped = false;
+                self.stopped.swap_remove(place);
+                self.speak(index / CLASSES as u16, 1 << (usize::from(index) % CLASSES));
+            } else {
+                place += 1;
+            }
+        }
+    }
+}

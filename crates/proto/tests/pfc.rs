@@ -1,0 +1,209 @@
+//! A switch's memory: thresholds, what neighbours are told, and when.
+
+use proptest::prelude::*;
+use wiremend_proto::pfc::{Admission, Alpha, Buffer, Classes, Config, PortConfig};
+use wiremend_units::{Bytes, Rate, Span, Time};
+use wiremend_wire::Quanta;
+
+const CLASS: u8 = 3;
+
+/// Two ports with 10 kB of headroom each and 1 kB of reserve; 16 kB are shared, half of what is free to each.
+fn config() -> Config {
+    let port = PortConfig { headroom: Bytes::new(10_000), rate: Rate::gbps(100), reaction: Span::ZERO };
+    Config {
+        buffer: Bytes::new(38_000),
+        alpha: Alpha::from_parts(Alpha::PARTS / 2).unwrap(),
+        reserve: Bytes::new(1_000),
+        resume_offset: Bytes::new(2_000),
+        lossless: 1 << CLASS,
+        quanta: Quanta(1_000),
+        frame_max: Bytes::new(1_000),
+        ports: vec![port; 2],
+    }
+}
+
+fn buffer() -> Buffer {
+    Buffer::new(config()).unwrap()
+}
+
+fn fill(buffer: &mut Buffer, port: u16, frames: usize) -> Vec<Admission> {
+    (0..frames).map(|_| buffer.admit(port, CLASS, 1_000)).collect()
+}
+
+fn drain(buffer: &mut Buffer, port: u16, frames: usize) {
+    (0..frames).for_each(|_| buffer.release(port, CLASS, 1_000));
+}
+
+fn says(quanta: u16) -> Classes {
+    let mut classes = [None; 8];
+    classes[usize::from(CLASS)] = Some(Quanta(quanta));
+    classes
+}
+
+const fn at(ns: u64) -> Time {
+    Time::from_ns(ns)
+}
+
+/// With one queue q above its reserve: q ≤ (16 kB − (q − frame)) / 2 for the last frame that is let in, so five after the reserve.
+#[test]
+fn the_threshold_falls_as_the_memory_fills() {
+    let mut buffer = buffer();
+    assert_eq!(buffer.threshold(), Bytes::new(8_000));
+    let lie = fill(&mut buffer, 0, 6);
+    assert_eq!(lie, [Admission::Below; 6]);
+    assert_eq!(buffer.threshold(), Bytes::new(5_500));
+    assert_eq!(buffer.poll(), None);
+    assert_eq!(fill(&mut buffer, 0, 1), [Admission::Headroom]);
+    // The other has its reserve, and a threshold that the first has lowered.
+    assert_eq!(fill(&mut buffer, 1, 6)[4..], [Admission::Below, Admission::Headroom]);
+    assert_eq!(buffer.counters().held_bytes, 13_000);
+}
+
+#[test]
+fn above_the_threshold_the_neighbour_is_stopped_once() {
+    let mut buffer = buffer();
+    fill(&mut buffer, 0, 9);
+    assert_eq!((buffer.poll(), buffer.poll()), (Some(0), None));
+    assert!(buffer.is_due(0) && !buffer.is_due(1));
+    assert_eq!(buffer.poll_transmit(at(5), 0), Some(says(1_000)));
+    assert_eq!(buffer.poll_transmit(at(6), 0), None, "all is said");
+    fill(&mut buffer, 0, 5);
+    assert_eq!(buffer.poll(), None);
+    assert_eq!((buffer.counters().pauses, buffer.counters().headroom_bytes_max), (1, 8_000));
+}
+
+#[test]
+fn headroom_ends_and_what_follows_is_counted() {
+    let mut buffer = buffer();
+    let lie = fill(&mut buffer, 0, 17);
+    assert_eq!(lie[6..16], [Admission::Headroom; 10]);
+    assert_eq!(lie[16], Admission::Dropped);
+    assert_eq!((buffer.counters().lossless_dropped, buffer.counters().held_bytes), (1, 16_000));
+}
+
+/// No room of its own, and still the neighbour is told.
+#[test]
+fn a_drop_stops_the_neighbour_too() {
+    let port = PortConfig { headroom: Bytes::ZERO, rate: Rate::gbps(100), reaction: Span::ZERO };
+    let mut buffer = Buffer::new(Config { ports: vec![port], ..config() }).unwrap();
+    assert_eq!(fill(&mut buffer, 0, 40).last(), Some(&Admission::Dropped));
+    assert_eq!(buffer.poll_transmit(at(0), 0), Some(says(1_000)));
+}
+
+/// Headroom must be empty and the bytes 2 kB below the threshold: at 5 kB with the reserve, 4 kB against (16 − 4) / 2.
+#[test]
+fn the_neighbour_goes_on_well_below_the_threshold() {
+    let mut buffer = buffer();
+    fill(&mut buffer, 0, 10);
+    buffer.poll();
+    buffer.poll_transmit(at(0), 0);
+    drain(&mut buffer, 0, 4);
+    assert_eq!(buffer.poll(), None, "5 kB are shared, and the threshold is 5.5 kB");
+    drain(&mut buffer, 0, 1);
+    assert_eq!(buffer.poll(), Some(0));
+    assert_eq!(buffer.poll_transmit(at(9), 0), Some(says(0)));
+    assert_eq!((buffer.counters().resumes, buffer.next_timeout()), (1, None));
+}
+
+/// The last frame of a stopped neighbour leaves while another port holds the memory: it goes on when that one empties.
+#[test]
+fn room_that_others_make_counts_for_all() {
+    let config = Config { resume_offset: Bytes::new(6_000), ..config() };
+    let mut buffer = Buffer::new(config).unwrap();
+    fill(&mut buffer, 1, 7);
+    fill(&mut buffer, 0, 7);
+    while let Some(port) = buffer.poll() {
+        buffer.poll_transmit(at(0), port);
+    }
+    drain(&mut buffer, 0, 7);
+    assert_eq!(buffer.poll(), None, "the threshold is below 6 kB");
+    drain(&mut buffer, 1, 3);
+    assert_eq!(buffer.poll(), Some(0));
+    assert_eq!(buffer.poll_transmit(at(1), 0), Some(says(0)));
+}
+
+/// 1000 quanta are 5.12 µs at 100 Gbit/s.
+#[test]
+fn a_pause_is_said_again_after_half_its_time() {
+    let mut buffer = buffer();
+    fill(&mut buffer, 0, 9);
+    buffer.poll();
+    buffer.poll_transmit(at(100), 0);
+    assert_eq!(buffer.next_timeout(), Some(at(2_660)));
+    buffer.on_timeout(at(2_659));
+    assert_eq!(buffer.poll(), None);
+    buffer.on_timeout(at(2_660));
+    assert_eq!((buffer.poll(), buffer.next_timeout()), (Some(0), None));
+    // The wire was taken for a while.
+    assert_eq!(buffer.poll_transmit(at(2_700), 0), Some(says(1_000)));
+    assert_eq!(buffer.next_timeout(), Some(at(5_260)));
+    assert_eq!((buffer.counters().pauses, buffer.counters().refreshes, buffer.counters().frames), (1, 1, 2));
+}
+
+#[test]
+fn who_was_not_told_to_stop_is_not_told_to_go_on() {
+    let mut buffer = buffer();
+    fill(&mut buffer, 0, 8);
+    assert_eq!(buffer.poll(), Some(0));
+    drain(&mut buffer, 0, 8);
+    assert!(buffer.is_due(0));
+    assert_eq!(buffer.poll_transmit(at(0), 0), None);
+    assert_eq!((buffer.counters().frames, buffer.is_due(0)), (0, false));
+}
+
+#[test]
+fn a_frame_says_the_state_of_all_classes() {
+    let mut buffer =
+        Buffer::new(Config { lossless: 0b1010, buffer: Bytes::new(60_000), ..config() }).unwrap();
+    while buffer.admit(0, 1, 1_000) == Admission::Below {}
+    buffer.poll_transmit(at(0), 0);
+    while buffer.admit(0, 3, 1_000) == Admission::Below {}
+    let said = buffer.poll_transmit(at(1), 0).unwrap();
+    assert_eq!([1, 2, 3].map(|class: usize| said[class]), [Some(Quanta(1_000)), None, Some(Quanta(1_000))]);
+}
+
+#[test]
+fn other_classes_are_dropped_above_the_threshold() {
+    let mut buffer = buffer();
+    let lie: Vec<_> = (0..7).map(|_| buffer.admit(0, 0, 1_000)).collect();
+    assert_eq!(lie[..5], [Admission::Below; 5]);
+    assert_eq!(lie[6], Admission::Dropped);
+    assert_eq!((buffer.counters().lossy_dropped, buffer.counters().lossless_dropped), (2, 0));
+    assert_eq!(buffer.poll(), None, "nobody is stopped for them");
+}
+
+proptest! {
+    /// Frames come and go at random: bytes are conserved, nothing is above its bounds, and an empty memory stops nobody.
+    #[test]
+    fn what_comes_leaves(steps in prop::collection::vec((0..2_u16, 0..8_u8, 64..1_500_u16, any::<bool>()), 1..300)) {
+        let mut buffer = Buffer::new(Config { lossless: 0b1001, buffer: Bytes::new(70_000), ..config() }).unwrap();
+        let mut inside = Vec::new();
+        for (number, (port, class, len, comes)) in steps.into_iter().enumerate() {
+            if comes || inside.is_empty() {
+                if buffer.admit(port, class, len) != Admission::Dropped {
+                    inside.push((port, class, len));
+                }
+            } else {
+                let (port, class, len) = inside.remove(usize::from(len) % inside.len());
+                buffer.release(port, class, len);
+            }
+            let sum: u64 = inside.iter().map(|(_, _, len)| u64::from(*len)).sum();
+            prop_assert_eq!(buffer.counters().held_bytes, sum);
+            prop_assert!(sum <= 70_000 && buffer.counters().headroom_bytes_max <= 10_000);
+            while let Some(port) = buffer.poll() {
+                buffer.poll_transmit(at(number as u64), port);
+            }
+        }
+        for (port, class, len) in inside {
+            buffer.release(port, class, len);
+        }
+        while let Some(port) = buffer.poll() {
+            buffer.poll_transmit(at(1_000), port);
+        }
+        let counters = buffer.counters();
+        prop_assert_eq!(counters.held_bytes, 0);
+        prop_assert_eq!(counters.pauses, counters.resumes);
+        prop_assert_eq!(buffer.next_timeout(), None);
+        prop_assert_eq!(buffer.threshold(), Bytes::new((70_000 - 4 * 11_000) / 2));
+    }
+}
