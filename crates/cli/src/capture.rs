@@ -55,6 +55,7 @@ impl Capture {
             Some(Header::Link(signal)) => self.emit_protected(captured, signal),
             Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
             Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
+            Some(Header::Pfc(classes)) => self.emit_classes(captured, *classes),
             Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
         }
         self.writer.write(&Packet {
@@ -125,6 +126,11 @@ impl Capture {
     fn emit_pause(&mut self, captured: &Captured, quanta: Quanta) {
         let mut classes = [None; 8];
         classes[1] = Some(quanta);
+        self.emit_classes(captured, classes);
+    }
+
+    /// A PFC frame.
+    fn emit_classes(&mut self, captured: &Captured, classes: [Option<Quanta>; 8]) {
         let frame = PauseFrame { source: self.port_of(captured), pause: Pause::Classes(classes) };
         self.bytes.clear();
         self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Added, Dropped, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest, Share, TimeoutCounts,
-    VariantSummary,
+    Added, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest, Share,
+    TimeoutCounts, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -40,6 +40,8 @@ pub struct Counters {
     pub added: Added,
     /// What protected links did; its bytes are part of `extra_bytes`.
     pub protection: Protection,
+    /// What lossless switches did.
+    pub flow_control: FlowControl,
     /// NAKs that requesters received as they were sent.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -134,6 +136,7 @@ impl Collector {
             extra_bytes: counters.extra_bytes,
             added: counters.added,
             protection: counters.protection,
+            flow_control: counters.flow_control,
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -157,6 +160,7 @@ impl std::ops::AddAssign for Counters {
         self.retransmitted_bytes += other.retransmitted_bytes;
         self.added += other.added;
         self.protection += other.protection;
+        self.flow_control += other.flow_control;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;

@@ -30,17 +30,23 @@ pub enum Metric {
     TxBufferBytes,
     /// Bytes that came over a lane and wait at the end of a protected link for earlier ones.
     RxBufferBytes,
+    /// Classes that the sender over a lane must hold now, as PFC frames have told it.
+    PausedClasses,
+    /// Bytes that came over a lane and lie in the buffer of a lossless switch.
+    IngressBytes,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::TxBytes,
         Self::QueueBytes,
         Self::CorruptedFrames,
         Self::DroppedFrames,
         Self::TxBufferBytes,
         Self::RxBufferBytes,
+        Self::PausedClasses,
+        Self::IngressBytes,
     ];
 
     /// The name in files: units last.
@@ -52,6 +58,8 @@ impl Metric {
             Self::DroppedFrames => "dropped_frames",
             Self::TxBufferBytes => "tx_buffer_bytes",
             Self::RxBufferBytes => "rx_buffer_bytes",
+            Self::PausedClasses => "paused_classes",
+            Self::IngressBytes => "ingress_bytes",
         }
     }
 }

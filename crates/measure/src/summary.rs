@@ -6,7 +6,9 @@ use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
-use crate::{Added, CdfPoint, Histogram, Interval, Outcome, Protection, TimeoutCounts, interval};
+use crate::{
+    Added, CdfPoint, FlowControl, Histogram, Interval, Outcome, Protection, TimeoutCounts, interval,
+};
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
 /// number of threads.
@@ -63,6 +65,9 @@ pub struct VariantSummary {
     /// What protected links did; its bytes are part of `extra_bytes`.
     #[serde(default)]
     pub protection: Protection,
+    /// What lossless switches did.
+    #[serde(default)]
+    pub flow_control: FlowControl,
     /// NAKs that requesters received as they were sent: the ones that tell of losses.
     pub naks: u64,
     /// NAKs that requesters received as copies.

@@ -74,6 +74,11 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::bytes(variant.extra_bytes as f64)
         });
     }
+    if table.any(|variant| variant.flow_control.pauses) {
+        table.number("pauses", "times that a lossless switch told a neighbour to stop", |variant| {
+            human::count(variant.flow_control.pauses)
+        });
+    }
     table.number("goodput", "application bits of finished flows over simulated time", |variant| {
         human::rate_bps(variant.goodput_bps as f64)
     });
@@ -103,6 +108,9 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     if table.any(|variant| variant.protection.protected) {
         protection(&mut table);
     }
+    if table.any(|variant| variant.flow_control.pauses + variant.flow_control.lossy_dropped) {
+        flow_control(&mut table);
+    }
     table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
@@ -124,6 +132,33 @@ fn protection(table: &mut Columns<'_>) {
     });
     table.number("link: rx buffer", "most bytes that waited at any receiving end", |variant| {
         human::bytes(variant.protection.rx_buffer_bytes_max as f64)
+    });
+}
+
+/// What lossless switches did.
+fn flow_control(table: &mut Columns<'_>) {
+    table.number(
+        "pfc: paused",
+        "how long ports had to hold a class, each port and class counted",
+        |variant| human::time_ns(variant.flow_control.paused_ns as f64),
+    );
+    table.number("pfc: hosts", "hosts that were ever paused", |variant| {
+        human::count(variant.flow_control.paused_hosts)
+    });
+    table.number("pfc: frames", "PFC frames that switches sent", |variant| {
+        human::count(variant.flow_control.frames)
+    });
+    table.number("pfc: corrupted", "of these, frames that links corrupted", |variant| {
+        human::count(variant.flow_control.corrupted)
+    });
+    table.number("lossless drops", "frames of lossless classes dropped for want of room", |variant| {
+        human::count(variant.flow_control.lossless_dropped)
+    });
+    table.number("pfc: buffer", "most bytes that lay in any switch", |variant| {
+        human::bytes(variant.flow_control.buffer_bytes_max as f64)
+    });
+    table.number("pfc: headroom", "most bytes in the headroom of any port and class", |variant| {
+        human::bytes(variant.flow_control.headroom_bytes_max as f64)
     });
 }
 

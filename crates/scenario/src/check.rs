@@ -6,6 +6,7 @@ use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair};
+use crate::lossless::Lossless;
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
@@ -23,6 +24,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
         |place: Place| move |(inner, why): Misfit| Flaw { offset: inner.0.or(place.0), message: why };
     check_topology(&scenario.topology).map_err(in_table(scenario.topology.place))?;
     check_switch(&scenario.switch).map_err(in_table(Place(None)))?;
+    if let Some(lossless) = &scenario.switch.lossless {
+        check_lossless(scenario, lossless).map_err(in_table(lossless.place))?;
+    }
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();
         return Err(Flaw { offset: None, message });
@@ -187,6 +191,36 @@ fn check_switch(switch: &Switch) -> Result<(), Misfit> {
         }
     }
     Ok(())
+}
+
+/// One memory for all ports of a switch, and one word on when a neighbour may send.
+fn check_lossless(scenario: &Scenario, lossless: &Lossless) -> Result<(), Misfit> {
+    const CLASSES_MAX: usize = 8;
+    let classes = &lossless.classes;
+    let at_classes = |why: String| Err((classes.place, why));
+    if classes.is_empty() {
+        return at_classes(
+            "no class is lossless; name at least one, or leave out [switch.lossless]".to_owned(),
+        );
+    }
+    if classes.len() > CLASSES_MAX {
+        return at_classes(format!("{} lossless classes; a link has at most {CLASSES_MAX}", classes.len()));
+    }
+    let mut numbers = BTreeSet::new();
+    if let Some(twice) = classes.iter().find(|class| !numbers.insert(class.get())) {
+        return at_classes(format!("class {} is named twice; name each once", twice.get()));
+    }
+    if scenario.topology.buffer.max().is_some() {
+        return misfit(
+            "the ports of a lossless switch share its buffer, and `topology.buffer` limits each of them; leave that out",
+        );
+    }
+    if let Some(protect) = scenario.protects.first() {
+        let why = "links between lossless switches cannot be protected yet: what a link holds back and hands on at once \
+                   overruns headroom; leave out [[protect]], or [switch.lossless]";
+        return Err((protect.place, why.to_owned()));
+    }
+    check_delay(lossless.reaction)
 }
 
 fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit> {

@@ -45,6 +45,7 @@ mod check;
 mod error;
 mod impair;
 mod load;
+mod lossless;
 mod mend;
 mod name;
 mod pattern;
@@ -67,12 +68,13 @@ pub use impair::{
     Script, Tilted,
 };
 pub use load::{File, Override, Variant, load};
+pub use lossless::Lossless;
 pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
 pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
-pub use quantity::{BurstLength, Limit, Load, Pace, Probability, Within};
+pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
 pub use reference::{reference, schema_json};
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};

@@ -12,7 +12,7 @@ use crate::value::{self, Placed, Shown};
 /// Ports that hold a traffic class for a while, as if the other end of their link had sent them a PAUSE frame for it
 /// (IEEE 802.1Qbb); hosts obey as switches do. Other classes go on. No frame of the class begins to leave at `start` or
 /// later and before `stop`; one that has begun is finished. Where several of these tables meet, the class waits while
-/// one of them says so.
+/// one of them says so. At a port that PFC frames reach as well ([switch.lossless](#switchlossless)), the later word counts.
 ///
 /// ```toml
 /// [[pause]]

@@ -227,6 +227,56 @@ impl Value for Load {
 
 as_value!(Load);
 
+/// The share of a switch's free memory that one port and class may take.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Alpha(f64);
+
+impl Alpha {
+    const MIN: f64 = 1.0 / 128.0;
+    const MAX: f64 = 8.0;
+    const PARTS: f64 = 65_536.0;
+
+    /// In parts of 65 536, rounded.
+    pub fn parts(self) -> u32 {
+        (self.0 * Self::PARTS).round() as u32
+    }
+}
+
+impl Default for Alpha {
+    fn default() -> Self {
+        Self(1.0 / 8.0)
+    }
+}
+
+impl Value for Alpha {
+    fn expected() -> String {
+        "a factor from 1/128 to 8, the range that switches offer, such as 0.5 or \"1/8\"".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["number", "string"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let text = number_text(scalar)?;
+        let number = |text: &str| text.trim().parse::<f64>().map_err(|_| Refusal::Type);
+        let factor = match text.split_once('/') {
+            Some((above, below)) => number(above)? / number(below)?,
+            None => number(&text)?,
+        };
+        if (Self::MIN..=Self::MAX).contains(&factor) {
+            return Ok(Self(factor));
+        }
+        Err(format!("an alpha of {text} is out of range; expected {}", Self::expected()).into())
+    }
+
+    fn write(&self) -> Scalar {
+        Scalar::Float(self.0)
+    }
+}
+
+as_value!(Alpha);
+
 /// The mean length of a burst of losses, in frames: 1 or more.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub struct BurstLength(f64);

@@ -7,6 +7,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
 use crate::impair::Impair;
+use crate::lossless::Lossless;
 use crate::mend::Mend;
 use crate::pause::Pause;
 use crate::protect::Protect;
@@ -63,6 +64,7 @@ pub fn reference() -> String {
     push_top(&mut page, &schema::<Scenario>());
     push_section::<Topology>(&mut page, "[topology]");
     push_section::<Switch>(&mut page, "[switch]");
+    push_section::<Lossless>(&mut page, "[switch.lossless]");
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<Mend>(&mut page, "[mend]");
     push_section::<Workload>(&mut page, "[[workload]]");

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::lossless::Lossless;
 use crate::quantity::Within;
 use crate::value::Placed;
 
@@ -28,6 +29,9 @@ pub struct Switch {
     /// Traffic classes, each at most once; those that are left out are strict.
     #[serde(rename = "class", skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
+    /// Switches that stop their neighbours before they run out of memory: see [switch.lossless](#switchlossless).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lossless: Option<Placed<Lossless>>,
 }
 
 /// How ports treat one traffic class.

@@ -388,6 +388,61 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
     }
 }
 
+/// What only the topology tells (whether headroom fits) is refused when the network is built.
+#[test]
+fn lossless_switches_that_cannot_be_are_refused() {
+    const CLASSES: &str = "[switch.lossless]\nclasses = [3]\n";
+    const ALPHA: &str =
+        "expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or \"1/8\"";
+    for (table, message) in [
+        ("[switch.lossless]".to_owned(), "s.toml:17:1: missing field `classes`; it has no default".to_owned()),
+        (
+            "[switch.lossless]\nclasses = []".to_owned(),
+            "s.toml:18:11: no class is lossless; name at least one, or leave out [switch.lossless]".to_owned(),
+        ),
+        (
+            "[switch.lossless]\nclasses = [0, 1, 2, 3, 4, 5, 6, 7, 0]".to_owned(),
+            "s.toml:18:11: 9 lossless classes; a link has at most 8".to_owned(),
+        ),
+        (
+            "[switch.lossless]\nclasses = [3, 8]".to_owned(),
+            "s.toml:18:15: 8 is out of range; expected a whole number from 0 to 7".to_owned(),
+        ),
+        (
+            "[switch.lossless]\nclasses = [3, 3]".to_owned(),
+            "s.toml:18:11: class 3 is named twice; name each once".to_owned(),
+        ),
+        (format!("{CLASSES}alpha = 0"), format!("s.toml:19:9: an alpha of 0 is out of range; {ALPHA}")),
+        (format!("{CLASSES}alpha = 8.5"), format!("s.toml:19:9: an alpha of 8.5 is out of range; {ALPHA}")),
+        (
+            format!("{CLASSES}alpha = \"1/129\""),
+            format!("s.toml:19:9: an alpha of 1/129 is out of range; {ALPHA}"),
+        ),
+        (
+            format!("{CLASSES}alpha = \"1/0\""),
+            format!("s.toml:19:9: an alpha of 1/0 is out of range; {ALPHA}"),
+        ),
+        (format!("{CLASSES}alpha = \"much\""), format!("s.toml:19:9: found the text `much`; {ALPHA}")),
+        (
+            format!("{CLASSES}quanta = 65536"),
+            "s.toml:19:10: 65536 is out of range; expected a whole number from 1 to 65535".to_owned(),
+        ),
+        (
+            format!("{CLASSES}[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\""),
+            "s.toml:19:1: links between lossless switches cannot be protected yet: what a link holds back and hands on at \
+             once overruns headroom; leave out [[protect]], or [switch.lossless]"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
+    }
+    let limited = GOOD.replace("k = 4", "k = 4\nbuffer = \"1MB\"");
+    assert_eq!(
+        refusal(&format!("{limited}{CLASSES}")),
+        "s.toml:18:1: the ports of a lossless switch share its buffer, and `topology.buffer` limits each of them; leave that out"
+    );
+}
+
 /// Nobody replies to a READ, because nobody is told of it: the run would stall.
 #[test]
 fn protection_that_cannot_be_is_refused() {

@@ -82,13 +82,17 @@ impl Egress {
         if !self.has_room(now, waiting.len) {
             return Taken::Dropped;
         }
-        let is_free = self.occupied == 0 && busy_until <= now && !self.pauses.is_paused(class, now);
-        if self.immediate || is_free {
+        if self.immediate || self.is_free(now, class, busy_until) {
             self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
             return Taken::Passed;
         }
         self.queue(waiting, class);
         Taken::Queued
+    }
+
+    /// Whether a frame of that class could leave at once; `busy_until` is when the wire falls free.
+    pub(crate) fn is_free(&self, now: Time, class: u8, busy_until: Time) -> bool {
+        self.occupied == 0 && busy_until <= now && !self.pauses.is_paused(class, now)
     }
 
     /// Takes a frame that waits in any case.

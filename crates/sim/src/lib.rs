@@ -11,6 +11,7 @@
 //! ```
 //!
 //! Where to look: `queue` orders events; `wires` moves frames over lanes, and `egress` has them wait their turn;
+//! `lossless` is the buffer that the ports of a switch share, and what it tells its neighbours;
 //! `part` is what one thread owns and how a switch forwards; `host` is NIC, connections and their ends; `app` is
 //! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario.
 //!
@@ -24,6 +25,7 @@ mod egress;
 mod frame;
 mod host;
 mod ideal;
+mod lossless;
 mod network;
 mod notice;
 mod observe;
@@ -47,6 +49,7 @@ mod wires;
 pub use build::{BuildError, Files};
 pub use frame::{Frame, Kind};
 pub use host::HostCounters;
+pub use lossless::{PauseCounters, SwitchCounters};
 pub use observe::Captured;
 pub use protect::{EndCounters, Header, HeaderId};
 pub use run::{Ending, Observer, Progress};

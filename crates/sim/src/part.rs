@@ -67,7 +67,7 @@ impl Part {
                 Happening::App(host) => self.with_host(now, host, Host::on_app),
                 Happening::Timer(host) => self.with_host(now, host, Host::on_timer),
                 Happening::Inbox(host) => self.with_host(now, host, Host::on_inbox),
-                Happening::Loopback(switch) => self.on_loopback(now, switch),
+                Happening::Inside(switch) => self.on_inside(now, switch),
                 Happening::Script => self.on_script(now),
             }
         }
@@ -107,6 +107,15 @@ impl Part {
                 if let Some(guard) = self.wires.guard(*lane) {
                     row(Metric::TxBufferBytes, guard.counters().tx_bytes);
                 }
+                if let Some(lossless) = &self.wires.lossless {
+                    row(Metric::PausedClasses, lossless.paused_classes(*lane, now));
+                }
+            }
+            if let Some(lossless) = &self.wires.lossless
+                && self.net.switch_at(*lane).is_some()
+                && let Some(bytes) = lossless.ingress_bytes(*lane)
+            {
+                row(Metric::IngressBytes, bytes);
             }
             if let Some(guard) = self.wires.guard(lane.reverse()) {
                 row(Metric::RxBufferBytes, guard.counters().rx_bytes);
@@ -129,8 +138,7 @@ impl Part {
             return;
         }
         if arrived.header != HeaderId::NONE {
-            self.wires.on_header(now, lane, frame);
-            self.forward_delivered(now);
+            self.on_header(now, lane, frame);
             return;
         }
         if let Some(switch) = node.0.checked_sub(self.hosts.len() as u32) {
@@ -142,7 +150,25 @@ impl Part {
     }
 
     #[cold]
-    fn on_loopback(&mut self, now: Time, switch: SwitchId) {
+    fn on_header(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+        if let Some(holds) = self.wires.take_pfc(now, lane, frame) {
+            for (class, hold) in holds.into_iter().enumerate() {
+                if let Some(hold) = hold {
+                    self.pause(now, lane.reverse(), class as u8, hold);
+                }
+            }
+            return;
+        }
+        self.wires.on_header(now, lane, frame);
+        self.forward_delivered(now);
+    }
+
+    #[cold]
+    fn on_inside(&mut self, now: Time, switch: SwitchId) {
+        if self.wires.lossless.is_some() {
+            self.wires.on_refresh(now, switch);
+            return;
+        }
         self.wires.on_loopback(now, switch);
         self.forward_delivered(now);
     }

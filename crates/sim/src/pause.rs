@@ -18,15 +18,27 @@ pub(crate) struct Hold {
     pub(crate) until: Time,
 }
 
-const NO_HOLD: Hold = Hold { from: Time::ZERO, until: Time::ZERO };
-
 impl Hold {
     /// The shortest time: a hold that is announced begins at least so much later.
     pub(crate) const NOTICE: Span = Span::from_ps(1);
 
+    /// None at all.
+    pub(crate) const NONE: Self = Self { from: Time::ZERO, until: Time::ZERO };
+
     #[inline]
-    fn covers(self, at: Time) -> bool {
+    pub(crate) fn covers(self, at: Time) -> bool {
         self.from <= at && at < self.until
+    }
+
+    /// A new hold in the place of this one; where this one still lasts, it goes on without a gap.
+    pub(crate) fn followed_by(self, hold: Self) -> Self {
+        let from = if self.from <= hold.from && hold.from <= self.until { self.from } else { hold.from };
+        Self { from, until: hold.until }
+    }
+
+    /// How much of it lies before an instant.
+    pub(crate) fn lasted(self, now: Time) -> Span {
+        self.until.min(now).since(self.from)
     }
 }
 
@@ -38,15 +50,14 @@ pub(crate) struct Pauses {
 
 impl Pauses {
     pub(crate) const fn new() -> Self {
-        Self { holds: [NO_HOLD; CLASSES] }
+        Self { holds: [Hold::NONE; CLASSES] }
     }
 
     /// A new hold takes the place of the old one, as the timer of a PAUSE frame does (IEEE 802.1Qbb). One that ends
     /// at once lets the class go. Where the old one still lasts, it goes on without a gap.
     pub(crate) fn pause(&mut self, class: u8, hold: Hold) {
         let old = &mut self.holds[usize::from(class)];
-        let from = if old.from <= hold.from && hold.from <= old.until { old.from } else { hold.from };
-        *old = Hold { from, until: hold.until };
+        *old = old.followed_by(hold);
     }
 
     #[inline]

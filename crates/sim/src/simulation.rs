@@ -11,6 +11,7 @@ use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
 use crate::host::HostCounters;
+use crate::lossless::{self, PauseCounters, SwitchCounters};
 use crate::network::Network;
 use crate::part::Part;
 use crate::protect::{self, EndCounters};
@@ -65,6 +66,10 @@ pub struct Results {
     pub lanes: Vec<LaneCounters>,
     /// Both ends of every protected link.
     pub guards: Vec<EndCounters>,
+    /// Every lossless switch.
+    pub buffers: Vec<SwitchCounters>,
+    /// Every port that PFC frames reached, or were sent to in vain.
+    pub pauses: Vec<PauseCounters>,
     /// Of a link whose rare losses are made frequent.
     pub episodes: Episodes,
     /// The steps of the traced flow.
@@ -154,6 +159,18 @@ impl Simulation {
                 collector.add_counter(name, u64::from(end.lane.0), value);
             }
         }
+        let (buffers, pauses) = self.flow_control(end);
+        counters.flow_control = lossless::sum(graph, &buffers, &pauses);
+        for of in &buffers {
+            for (name, value) in of.counts.named() {
+                collector.add_counter(name, u64::from(of.switch.0), value);
+            }
+        }
+        for of in &pauses {
+            for (name, value) in of.named() {
+                collector.add_counter(name, u64::from(of.lane.0), value);
+            }
+        }
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let rare = self.parts.iter().find_map(|part| part.wires.rare.as_ref());
         let episodes = rare.map_or(Episodes::default(), |rare| rare.episodes);
@@ -167,11 +184,23 @@ impl Simulation {
             switches,
             lanes,
             guards,
+            buffers,
+            pauses,
             episodes,
             trace,
             trace_left_out,
             in_flight,
         }
+    }
+
+    fn flow_control(&self, end: Time) -> (Vec<SwitchCounters>, Vec<PauseCounters>) {
+        let (graph, owner_of_node) = (&self.net.graph, &self.parts[0].owner_of_node);
+        let of =
+            |node: NodeId| self.parts[usize::from(owner_of_node[node.index()])].wires.lossless.as_deref();
+        let buffers =
+            graph.switches().filter_map(|switch| of(graph.switch_node(switch))?.switch_counters(switch));
+        let pauses = graph.lanes().filter_map(|lane| of(graph.lane_from(lane))?.pause_counters(lane, end));
+        (buffers.collect(), pauses.collect())
     }
 
     fn added_by(&self, switch: SwitchId) -> Added {

@@ -1,4 +1,4 @@
-//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then loopback ports by
+//! The numbering of event sources: arrivals by lane, ports by lane, then three events for each host, then one for each
 //! switch, then the script.
 
 use wiremend_units::{HostId, LaneId, SwitchId};
@@ -25,8 +25,8 @@ pub(crate) enum Happening {
     Timer(HostId),
     /// A notice is there.
     Inbox(HostId),
-    /// A buffered frame comes round in a switch.
-    Loopback(SwitchId),
+    /// In a switch a buffered frame comes round, or neighbours are to be told again to wait.
+    Inside(SwitchId),
     /// What a scenario says about a moment comes to pass.
     Script,
 }
@@ -64,7 +64,7 @@ impl Sources {
         Source(2 * self.lanes + 2 * self.hosts + host.0)
     }
 
-    pub(crate) fn loopback(self, switch: SwitchId) -> Source {
+    pub(crate) fn inside(self, switch: SwitchId) -> Source {
         Source(2 * self.lanes + 3 * self.hosts + switch.0)
     }
 
@@ -87,9 +87,7 @@ impl Sources {
             0 => Happening::App(host),
             1 => Happening::Timer(host),
             2 => Happening::Inbox(host),
-            _ if rest - 3 * self.hosts < self.switches => {
-                Happening::Loopback(SwitchId(rest - 3 * self.hosts))
-            }
+            _ if rest - 3 * self.hosts < self.switches => Happening::Inside(SwitchId(rest - 3 * self.hosts)),
             _ => Happening::Script,
         }
     }

@@ -9,11 +9,12 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
+use crate::lossless::Lossless;
 use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
-use crate::protect::{Guard, HeaderId, Headers, Loopback, Start};
+use crate::protect::{Guard, Header, HeaderId, Headers, Loopback, Start};
 use crate::queue::{Queue, Source};
 use crate::rare::Rare;
 use crate::ring::{Pool, Ring};
@@ -35,6 +36,8 @@ pub(crate) struct Wires {
     pub(crate) guards: Vec<Option<Box<Guard>>>,
     /// Loopback ports, by switch; none without the prototype.
     pub(crate) loopbacks: Vec<Option<Box<Loopback>>>,
+    /// Switches that stop their neighbours before they run out of memory.
+    pub(crate) lossless: Option<Box<Lossless>>,
     /// Headers of frames that are on protected links, or have just arrived over one.
     pub(crate) headers: Headers,
     /// Frames that are kept only to be sent again.
@@ -119,6 +122,7 @@ impl Wires {
             egresses: (0..lanes).map(|_| None).collect(),
             guards: (0..lanes).map(|_| None).collect(),
             loopbacks: Vec::new(),
+            lossless: None,
             headers: Headers::default(),
             kept: 0,
             delivered: Vec::new(),
@@ -305,6 +309,10 @@ impl Wires {
 
     #[cold]
     fn enqueue_egress(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        if self.lossless.is_some() {
+            self.enqueue_lossless(now, lane, id);
+            return;
+        }
         let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
@@ -317,23 +325,31 @@ impl Wires {
             egress.offer(now, waiting, frame.class, port.busy_until)
         };
         match taken {
-            Taken::Dropped => {
-                port.dropped += 1;
-                if port.flags.has(PortFlags::WATCHED) {
-                    self.watch.on_drop(now, lane, frame);
-                }
-                self.frames.remove(id);
-            }
+            Taken::Dropped => self.drop_frame(now, lane, id),
             Taken::Passed => self.transmit(now, lane, id),
             Taken::Queued if is_guarded => self.pump(now, lane),
             Taken::Queued => self.arm_egress(now, lane),
         }
     }
 
+    /// There is no room for a frame before a lane.
+    pub(crate) fn drop_frame(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        let port = &mut self.ports[lane.index()];
+        port.dropped += 1;
+        if port.flags.has(PortFlags::WATCHED) {
+            self.watch.on_drop(now, lane, self.frames.get(id));
+        }
+        self.frames.remove(id);
+    }
+
     /// A scheduled port has fallen free, or a pause that held all that waits for it is over.
     pub(crate) fn on_egress_free(&mut self, now: Time, lane: LaneId) {
         if self.guards[lane.index()].is_some() {
             self.on_guard_time(now, lane);
+            return;
+        }
+        if self.lossless.is_some() {
+            self.on_lossless_free(now, lane);
             return;
         }
         debug_assert!(self.ports[lane.index()].busy_until <= now, "nothing starts while a frame leaves");
@@ -353,12 +369,21 @@ impl Wires {
 
     /// Comes back when the first of the frames that wait may start. A hold that comes later makes that too early
     /// once, and never too late.
-    fn arm_egress(&mut self, now: Time, lane: LaneId) {
+    pub(crate) fn arm_egress(&mut self, now: Time, lane: LaneId) {
         let free_at = self.ports[lane.index()].busy_until.max(now);
         let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
         if let Some(due) = egress.next_start(free_at) {
             self.queue.arm_by(self.sources.tx(lane), due);
         }
+    }
+
+    pub(crate) fn rate(&self, lane: LaneId) -> Rate {
+        self.rates[lane.index()]
+    }
+
+    /// The time that so many bytes need of a lane, with preamble and gap.
+    pub(crate) fn cost(&self, lane: LaneId, len: u16) -> Span {
+        self.ports[lane.index()].serialize(len, &self.rates, lane)
     }
 
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
@@ -383,7 +408,10 @@ impl Wires {
         }
         let frame = self.frames.remove(id);
         if frame.header != HeaderId::NONE {
-            self.headers.remove(frame.header);
+            let header = self.headers.remove(frame.header);
+            if let Header::Pfc(_) = header {
+                self.on_lost_pfc(lane);
+            }
         }
     }
 

@@ -49,6 +49,7 @@ fn check(text: &str, seed: u64) {
     let (results, rows) = run_with(text, &plain);
     check_flows(text, &results, &rows);
     check_frames(&results);
+    check_lossless(text, &results);
     let digest = results.collector.digest();
     for threads in [2, 3] {
         let (other, other_rows) = run_with(text, &Options { threads, ..plain.clone() });
@@ -126,11 +127,21 @@ fn check_frames(results: &Results) {
     let made: u64 =
         results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames + end.restored).sum();
     let taken: u64 = results.guards.iter().map(|end| end.taken).sum();
+    let told = results.counters.flow_control;
     assert_eq!(
-        hosts(|host| host.tx_frames) + copied + made,
-        hosts(|host| host.rx_frames) + gone + taken,
+        hosts(|host| host.tx_frames) + copied + made + told.frames,
+        hosts(|host| host.rx_frames) + gone + taken + told.received,
         "frames are conserved"
     );
+}
+
+/// On clean links, with headroom as computed, nothing lossless is dropped for want of room.
+fn check_lossless(text: &str, results: &Results) {
+    let told = results.counters.flow_control;
+    let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom"].iter().any(|word| text.contains(word));
+    assert!(!is_clean || told.lossless_dropped == 0, "{told:?}");
+    assert!(told.resumes <= told.pauses && told.corrupted <= results.counters.corrupted_frames, "{told:?}");
+    assert!(told.lossless_dropped + told.lossy_dropped <= results.counters.dropped_frames.buffer, "{told:?}");
 }
 
 #[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
@@ -153,9 +164,16 @@ fn draw(seed: u64) -> String {
     let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
     let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
     let protect = draw_protect(&mut dice, &topology);
+    let lossless = draw_lossless(&mut dice);
+    // Lossless switches have one buffer for all ports, and links between them are not protected.
+    let (topology, protect) = if lossless.is_empty() {
+        (topology, protect)
+    } else {
+        (topology.replace("buffer = \"20kB\"\n", "").replace("buffer = \"200kB\"\n", ""), String::new())
+    };
     let text = format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
-         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}"
+         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}{lossless}"
     );
     // Nobody replies to a READ, and a pair has no links between switches: both are refused.
     let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
@@ -328,6 +346,27 @@ fn draw_fec(dice: &mut Dice) -> String {
             "start = \"5us\"\nstop = \"60us\"\n",
             "start_at_loss = 0.01\nover = 200\n"
         ]),
+    )
+}
+
+/// Switches that stop their neighbours. All headroom fits the longest links of the swarm.
+fn draw_lossless(dice: &mut Dice) -> String {
+    if dice.below(3) > 0 {
+        return String::new();
+    }
+    format!(
+        "[switch.lossless]\n{}{}{}",
+        dice.pick(&[
+            "classes = [0]\nbuffer = \"1200kB\"\n",
+            "classes = [0]\nbuffer = \"1300kB\"\nresume_offset = \"0B\"\nreserve = \"0B\"\n",
+            "classes = [3]\nbuffer = \"1500kB\"\n",
+            "classes = [0, 3]\nbuffer = \"2500kB\"\n",
+            "classes = [7, 6, 5, 4, 3, 2, 1, 0]\nbuffer = \"12MB\"\n",
+            "classes = [0, 3]\nbuffer = \"200kB\"\nheadroom = \"9kB\"\n",
+            "classes = [0]\nbuffer = \"60kB\"\nheadroom = \"3kB\"\nreserve = \"1kB\"\n",
+        ]),
+        dice.pick(&["", "alpha = 1\n", "alpha = 8\n", "alpha = \"1/4\"\n"]),
+        dice.pick(&["", "", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
     )
 }
 

@@ -297,6 +297,25 @@ links = \"switches\"
 ";
 
 #[test]
+fn lossless_switches_that_cannot_work_are_refused_with_the_remedy() {
+    let lossless =
+        PROTECTED.split("[[protect]]").next().unwrap().to_owned() + "[switch.lossless]\nclasses = [0]\n";
+    wiremend_with(&lossless, &["run", "-"]).ok();
+    for (line, what) in [
+        ("alpha = 9", "an alpha of 9 is out of range; expected a factor from 1/128 to 8"),
+        (
+            "headroom = \"10MB\"",
+            "switch `s0`: headroom of 20MB and reserves of 8kB do not fit into a buffer of 12MB; give",
+        ),
+        ("resume_offset = \"12MB\"", "switch `s0`: no port that is stopped could ever go on:"),
+        ("quanta = 3", "is over before it can be said again; it needs at least"),
+    ] {
+        let refused = wiremend_with(&format!("{lossless}{line}\n"), &["run", "-"]).refused(2);
+        assert!(refused.starts_with("wiremend: stdin:") && refused.contains(what), "{line}: {refused}");
+    }
+}
+
+#[test]
 fn protection_that_cannot_work_is_refused_with_the_remedy() {
     wiremend_with(PROTECTED, &["run", "-"]).ok();
     for (lines, what) in [

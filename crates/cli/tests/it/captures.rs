@@ -193,6 +193,26 @@ fn restore_each(block: &[Vec<u8>], parities: &[Vec<u8>]) -> usize {
     block.len()
 }
 
+/// A lossless switch stops a host and lets it go on, in frames as they are on the wire.
+#[test]
+fn pfc_frames_are_captured_as_they_are_sent() {
+    let scenario = "title = \"incast\"\n[topology]\nkind = \"chain\"\nswitches = 1\nhosts_per_end = 2\n[transport]\nclass = 3\n\
+        [[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"incast\"\n\
+        [switch.lossless]\nclasses = [3]\nbuffer = \"300kB\"\nquanta = 5000\n";
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("pfc.pcapng");
+    wiremend_with(scenario, &["run", "-", "--capture", &format!("h1-s0={}", path.display()), "--json"]).ok();
+    let decoded = wiremend(&["capture", "decode", &path.display().to_string()]).ok();
+    for said in ["other: PFC pause, class 3: 5000 quanta", "other: PFC pause, class 3: 0 quanta"] {
+        assert!(decoded.contains(said), "{decoded}");
+    }
+    assert!(!decoded.contains("malformed"), "{decoded}");
+    let head = [0x01, 0x80, 0xC2, 0, 0, 1, 6, 0, 0, 0, 0, 2, 0x88, 0x08, 0x01, 0x01, 0x00, 0x08];
+    let bytes = fs::read(&path).unwrap();
+    let pauses = frames(&bytes).filter(|frame| frame.starts_with(&head));
+    assert!(pauses.inspect(|frame| assert_eq!(frame.len(), 60)).count() > 4);
+}
+
 #[test]
 fn several_variants_have_a_capture_each() {
     let directory = tempdir().unwrap();

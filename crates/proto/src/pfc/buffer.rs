@@ -185,6 +185,12 @@ impl Buffer {
         }
     }
 
+    /// Bytes that came in by `port` and have not left.
+    pub fn held(&self, port: u16) -> Bytes {
+        let first = usize::from(port) * CLASSES;
+        Bytes::new(self.queues[first..first + CLASSES].iter().map(|queue| queue.below + queue.headroom).sum())
+    }
+
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         &self.counters

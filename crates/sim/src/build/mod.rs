@@ -1,6 +1,7 @@
 //! From a scenario to parts that can run.
 
 mod impair;
+mod lossless;
 mod pause;
 mod protect;
 mod topology;
@@ -16,6 +17,7 @@ use wiremend_units::{LaneId, Span, Time, stream_seed};
 
 use crate::egress::Egress;
 use crate::host::{Host, Tally};
+use crate::lossless::Lossless;
 use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
@@ -93,16 +95,24 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
+    let buffers = lossless::place(scenario, &net)?;
     let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
     for (number, part) in parts.iter_mut().enumerate() {
+        part.wires.lossless =
+            scenario.switch.lossless.as_ref().map(|table| Box::new(Lossless::new(&net, table.reaction)));
         part.script =
             Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
+    }
+    for (switch, buffer) in buffers {
+        let node = net.graph.switch_node(switch);
+        let wires = &mut parts[usize::from(owner_of_node[node.index()])].wires;
+        wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
     }
     parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
     for (switch, turn) in loopbacks {
@@ -149,7 +159,8 @@ fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = 
     let scheduled = options.scheduled
         || scenario.engine.ports == Ports::Scheduled
         || workload::classes(scenario).len() > 1
-        || scenario.switch.weights().next().is_some();
+        || scenario.switch.weights().next().is_some()
+        || scenario.switch.lossless.is_some();
     let mut settling: Vec<_> = settling.collect();
     settling.sort_unstable();
     PortKinds {

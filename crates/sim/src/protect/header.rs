@@ -5,11 +5,12 @@ use std::sync::Arc;
 use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::fec;
 use wiremend_proto::link::{self, paper};
+use wiremend_proto::pfc;
 use wiremend_wire::Quanta;
 
 use crate::frame::Frame;
 
-/// What the two ends of a protected link say to each other by a frame.
+/// What the two ends of a link say to each other by a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Header {
     /// Of link-local retransmission.
@@ -20,6 +21,8 @@ pub enum Header {
     Pause(Quanta),
     /// Of forward error correction.
     Fec(fec::Signal),
+    /// Of a PFC frame, which has no other bytes: what it says, by class.
+    Pfc(pfc::Classes),
     /// None on the wire: a frame over a link whose protection has not begun or has ended, of which the receiver must know.
     Bare,
 }
@@ -31,7 +34,7 @@ impl Header {
             Self::Link(signal) => signal.added_len(),
             Self::Prototype(signal) => signal.added_len(),
             Self::Fec(signal) => signal.added_len(),
-            Self::Pause(_) | Self::Bare => 0,
+            Self::Pause(_) | Self::Pfc(_) | Self::Bare => 0,
         }
     }
 }

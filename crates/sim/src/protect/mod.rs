@@ -319,7 +319,7 @@ impl Wires {
 
     fn arm_loopback(&mut self, now: Time, switch: SwitchId) {
         if let Some(due) = self.loopback(switch).next_due() {
-            self.queue.arm_by(self.sources.loopback(switch), due.max(now));
+            self.queue.arm_by(self.sources.inside(switch), due.max(now));
         }
     }
 

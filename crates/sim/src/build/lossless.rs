@@ -1,0 +1,68 @@
+//! The buffers of lossless switches: what each needs for its ports.
+
+use wiremend_proto::pfc::{Alpha, Buffer, Config, PortConfig, Reach, Unworkable};
+use wiremend_scenario::{App, Lossless, Placed, Scenario};
+use wiremend_units::{Bytes, LaneId, NodeId, SwitchId};
+use wiremend_wire::{Opcode, Quanta};
+
+use super::BuildError;
+use crate::frame;
+use crate::network::Network;
+
+/// A buffer for each switch; none if switches are not lossless.
+pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
+    let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
+    let frame_max = frame_max(scenario);
+    let buffer = |switch: SwitchId| {
+        let node = net.graph.switch_node(switch);
+        let buffer = Buffer::new(config(lossless, net, node, frame_max));
+        Ok((switch, buffer.map_err(|why| refusal(lossless, net.graph.name(node), why))?))
+    };
+    net.graph.switches().map(buffer).collect()
+}
+
+fn config(lossless: &Lossless, net: &Network, node: NodeId, frame_max: Bytes) -> Config {
+    let port = |lane: &LaneId| {
+        let (out, into) = (&net.lanes[lane.index()], &net.lanes[lane.reverse().index()]);
+        let reach = Reach {
+            rate: out.rate,
+            there: into.delay,
+            back: out.delay,
+            reaction: lossless.reaction,
+            frame_max,
+        };
+        let headroom = lossless.headroom.unwrap_or_else(|| reach.headroom());
+        PortConfig { headroom, rate: out.rate, reaction: lossless.reaction }
+    };
+    Config {
+        buffer: lossless.buffer,
+        alpha: Alpha::from_parts(lossless.alpha.parts()).expect("a scenario allows what a switch does"),
+        reserve: lossless.reserve,
+        resume_offset: lossless.resume_offset,
+        lossless: lossless.mask(),
+        quanta: Quanta(lossless.quanta.get()),
+        frame_max,
+        ports: net.graph.ports(node).iter().map(port).collect(),
+    }
+}
+
+/// The largest frame that anybody sends.
+fn frame_max(scenario: &Scenario) -> Bytes {
+    let full = frame::len_with(Opcode::WriteOnly, scenario.transport.mtu.get());
+    let loads = scenario.workloads.iter().map(|workload| match &workload.app {
+        App::Cbr(cbr) => cbr.frame.get(),
+        _ => 0,
+    });
+    Bytes::new(u64::from(loads.fold(full, u16::max)))
+}
+
+fn refusal(lossless: &Placed<Lossless>, switch: &str, why: Unworkable) -> BuildError {
+    let remedy = match why {
+        Unworkable::Memory { .. } => {
+            "give a larger `buffer`, fewer `classes`, or a smaller `headroom` or `reserve`"
+        }
+        Unworkable::NeverResumes { .. } => "give a smaller `resume_offset`, or a larger `buffer` or `alpha`",
+        Unworkable::ShortPause { .. } => "give larger `quanta`",
+    };
+    BuildError::at(lossless.place, format!("switch `{switch}`: {why}; {remedy}"))
+}

@@ -1,0 +1,312 @@
+//! Lossless switches: ports that share a buffer of [`proto::pfc`](wiremend_proto::pfc), and PFC frames between neighbours.
+//!
+//! All ports of such a switch are scheduled ones. A frame that cannot leave at once lies in the buffer under the port that it came in by
+//! ([`Frame::ingress`]) until its transmission starts. What the buffer has to say leaves a port before all that waits there, and
+//! arrives as any frame does, so threads need no other rule for it.
+
+use wiremend_fabric::Graph;
+use wiremend_measure::FlowControl;
+use wiremend_proto::pfc::{self, Admission, Buffer, CLASSES};
+use wiremend_units::{LaneId, Span, SwitchId, Time};
+use wiremend_wire::Quanta;
+
+use crate::egress::Waiting;
+use crate::frame::Frame;
+use crate::network::Network;
+use crate::pause::Hold;
+use crate::protect::{Header, HeaderId};
+use crate::store::FrameId;
+use crate::wires::Wires;
+
+/// The lossless switches of a part.
+pub(crate) struct Lossless {
+    /// By switch; those of other parts have none.
+    switches: Vec<Option<Box<Switch>>>,
+    /// The switch that sends over a lane and which of its ports that is, by lane; meaningless for hosts.
+    senders: Vec<(SwitchId, u16)>,
+    /// What the sender over a lane was told, by lane.
+    told: Vec<Told>,
+    reaction: Span,
+}
+
+struct Switch {
+    buffer: Buffer,
+    /// The lanes that it sends over, by port.
+    lanes: Vec<LaneId>,
+}
+
+/// What a port was told by PFC frames.
+#[derive(Clone, Copy)]
+struct Told {
+    received: u64,
+    corrupted: u64,
+    holds: [Hold; CLASSES],
+    /// Time of holds before these.
+    paused: [Span; CLASSES],
+}
+
+/// What a lossless switch counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SwitchCounters {
+    /// The switch.
+    pub switch: SwitchId,
+    /// Its counts.
+    pub counts: pfc::Counters,
+}
+
+/// What PFC frames did to the port that sends over a lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PauseCounters {
+    /// The lane.
+    pub lane: LaneId,
+    /// PFC frames that reached the port.
+    pub received: u64,
+    /// PFC frames to it that the link corrupted.
+    pub corrupted: u64,
+    /// How long it had to hold each class.
+    pub paused: [Span; CLASSES],
+}
+
+impl PauseCounters {
+    /// All of it by name, for the digest.
+    pub(crate) fn named(&self) -> [(&'static str, u64); 3] {
+        let paused: Span = self.paused.iter().fold(Span::ZERO, |sum, paused| sum + *paused);
+        [
+            ("pause.received", self.received),
+            ("pause.corrupted", self.corrupted),
+            ("pause.paused_ps", paused.as_ps()),
+        ]
+    }
+}
+
+/// What all switches did, and what became of it.
+pub(crate) fn sum(graph: &Graph, switches: &[SwitchCounters], pauses: &[PauseCounters]) -> FlowControl {
+    let mut sum = FlowControl::default();
+    for SwitchCounters { counts, .. } in switches {
+        sum.pauses += counts.pauses;
+        sum.refreshes += counts.refreshes;
+        sum.resumes += counts.resumes;
+        sum.frames += counts.frames;
+        sum.lossless_dropped += counts.lossless_dropped;
+        sum.lossy_dropped += counts.lossy_dropped;
+        sum.buffer_bytes_max = sum.buffer_bytes_max.max(counts.held_bytes_max);
+        sum.headroom_bytes_max = sum.headroom_bytes_max.max(counts.headroom_bytes_max);
+    }
+    for port in pauses {
+        let paused_ns: u64 = port.paused.iter().map(|paused| paused.as_ns()).sum();
+        sum.received += port.received;
+        sum.corrupted += port.corrupted;
+        sum.paused_ns += paused_ns;
+        sum.paused_ports += u64::from(paused_ns > 0);
+        sum.paused_hosts += u64::from(paused_ns > 0 && graph.lane_from(port.lane).0 < graph.host_count());
+    }
+    sum
+}
+
+impl Lossless {
+    pub(crate) fn new(net: &Network, reaction: Span) -> Self {
+        let graph = &net.graph;
+        let mut senders = vec![(SwitchId(0), 0); graph.lane_count() as usize];
+        for switch in graph.switches() {
+            for (port, lane) in graph.ports(graph.switch_node(switch)).iter().enumerate() {
+                senders[lane.index()] = (switch, port as u16);
+            }
+        }
+        Self {
+            switches: graph.switches().map(|_| None).collect(),
+            senders,
+            told: vec![Told::NOTHING; graph.lane_count() as usize],
+            reaction,
+        }
+    }
+
+    pub(crate) fn add(&mut self, switch: SwitchId, buffer: Buffer, lanes: &[LaneId]) {
+        self.switches[switch.index()] = Some(Box::new(Switch { buffer, lanes: lanes.to_vec() }));
+    }
+
+    pub(crate) fn switch_counters(&self, switch: SwitchId) -> Option<SwitchCounters> {
+        let of = self.switches[switch.index()].as_ref()?;
+        Some(SwitchCounters { switch, counts: *of.buffer.counters() })
+    }
+
+    /// What the sender over `lane` was told until `end`, if anything.
+    pub(crate) fn pause_counters(&self, lane: LaneId, end: Time) -> Option<PauseCounters> {
+        let told = self.told[lane.index()];
+        let paused = std::array::from_fn(|class| told.paused[class] + told.holds[class].lasted(end));
+        let Told { received, corrupted, .. } = told;
+        (received + corrupted > 0).then_some(PauseCounters { lane, received, corrupted, paused })
+    }
+
+    /// How many classes the sender over `lane` must hold.
+    pub(crate) fn paused_classes(&self, lane: LaneId, now: Time) -> u64 {
+        self.told[lane.index()].holds.iter().filter(|hold| hold.covers(now)).count() as u64
+    }
+
+    /// Bytes that came to a switch over `lane` and lie there.
+    pub(crate) fn ingress_bytes(&self, lane: LaneId) -> Option<u64> {
+        let (switch, port) = self.senders[lane.reverse().index()];
+        Some(self.switches[switch.index()].as_ref()?.buffer.held(port).get())
+    }
+
+    /// The switch that sends over a lane and which of its ports that is.
+    fn sender(&mut self, lane: LaneId) -> (&mut Switch, u16) {
+        let (switch, port) = self.senders[lane.index()];
+        (self.switches[switch.index()].as_mut().expect("a switch of this part"), port)
+    }
+}
+
+impl Told {
+    const NOTHING: Self =
+        Self { received: 0, corrupted: 0, holds: [Hold::NONE; CLASSES], paused: [Span::ZERO; CLASSES] };
+
+    fn note(&mut self, now: Time, class: usize, hold: Hold) {
+        let old = self.holds[class];
+        let new = old.followed_by(hold);
+        if new.from != old.from {
+            self.paused[class] += old.lasted(now);
+        }
+        self.holds[class] = new;
+    }
+}
+
+impl Wires {
+    /// Hands a frame to a port of a lossless switch.
+    pub(crate) fn enqueue_lossless(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        // What is to be said is said before a frame that comes at the very instant at which the port falls free.
+        self.speak(now, lane);
+        let &Frame { len, class, ingress, .. } = self.frames.get(id);
+        let cost = self.cost(lane, len);
+        let port = &mut self.ports[lane.index()];
+        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+        if egress.is_free(now, class, port.busy_until) {
+            self.transmit(now, lane, id);
+            return;
+        }
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, _) = lossless.sender(lane);
+        if switch.buffer.admit(ingress, class, len) == Admission::Dropped {
+            self.drop_frame(now, lane, id);
+        } else {
+            egress.admit(now, Waiting { frame: id, len, cost }, class);
+            self.arm_egress(now, lane);
+        }
+        self.announce(now, lane);
+    }
+
+    /// A port of a lossless switch has fallen free, or a pause that held all that waits for it is over.
+    pub(crate) fn on_lossless_free(&mut self, now: Time, lane: LaneId) {
+        // A PFC frame may have taken the wire since this was asked for.
+        let is_free = self.ports[lane.index()].busy_until <= now;
+        if is_free && !self.speak(now, lane) {
+            let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+            if let Some(id) = egress.next(now) {
+                let &Frame { len, class, ingress, .. } = self.frames.get(id);
+                self.transmit(now, lane, id);
+                let lossless = self.lossless.as_mut().expect("a lossless switch");
+                lossless.sender(lane).0.buffer.release(ingress, class, len);
+                self.announce(now, lane);
+            }
+        }
+        self.arm_lossless(now, lane);
+    }
+
+    /// Neighbours that must still wait are told again.
+    #[cold]
+    pub(crate) fn on_refresh(&mut self, now: Time, switch: SwitchId) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let of = lossless.switches[switch.index()].as_mut().expect("a switch of this part");
+        of.buffer.on_timeout(now);
+        let Some(lane) = of.lanes.first().copied() else { return };
+        self.announce(now, lane);
+        self.arm_refresh(now, lane);
+    }
+
+    /// What a PFC frame that came over `lane` says, by class, if it is one: the holds that the port back has to obey.
+    pub(crate) fn take_pfc(
+        &mut self,
+        now: Time,
+        lane: LaneId,
+        id: FrameId,
+    ) -> Option<[Option<Hold>; CLASSES]> {
+        let header = self.frames.get(id).header;
+        let Some(Header::Pfc(classes)) = self.headers.get(header).copied() else { return None };
+        self.headers.remove(header);
+        self.frames.remove(id);
+        let rate = self.rate(lane);
+        let lossless = self.lossless.as_mut().expect("PFC frames come from lossless switches");
+        let reaction = lossless.reaction;
+        let hold = |quanta: Quanta| {
+            if quanta == Quanta::RESUME {
+                return Hold { from: now + Hold::NOTICE, until: now };
+            }
+            let from = now + reaction;
+            Hold { from: from + Hold::NOTICE, until: from + quanta.span(rate) }
+        };
+        let holds = classes.map(|quanta| quanta.map(hold));
+        let told = &mut lossless.told[lane.reverse().index()];
+        told.received += 1;
+        for (class, hold) in holds.iter().enumerate() {
+            if let Some(hold) = hold {
+                told.note(now, class, *hold);
+            }
+        }
+        Some(holds)
+    }
+
+    /// A PFC frame was corrupted.
+    pub(crate) fn on_lost_pfc(&mut self, lane: LaneId) {
+        let lossless = self.lossless.as_mut().expect("PFC frames come from lossless switches");
+        lossless.told[lane.reverse().index()].corrupted += 1;
+    }
+
+    /// Sends what the port of `lane` has to say, if it has and the wire is free.
+    fn speak(&mut self, now: Time, lane: LaneId) -> bool {
+        if self.ports[lane.index()].busy_until > now {
+            return false;
+        }
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, port) = lossless.sender(lane);
+        let Some(classes) = switch.buffer.poll_transmit(now, port) else { return false };
+        let header = self.headers.insert(Header::Pfc(classes));
+        debug_assert!(header != HeaderId::NONE, "a frame of a link's own has a header");
+        let id = self.frames.insert(Frame { header, ..Frame::own() });
+        self.transmit(now, lane, id);
+        self.arm_refresh(now, lane);
+        true
+    }
+
+    /// Has the ports speak of the switch that sends over `lane`, now or when they fall free.
+    fn announce(&mut self, now: Time, lane: LaneId) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (SwitchId(number), _) = lossless.senders[lane.index()];
+        loop {
+            let lossless = self.lossless.as_mut().expect("a lossless switch");
+            let switch = lossless.switches[number as usize].as_mut().expect("a switch of this part");
+            let Some(port) = switch.buffer.poll() else { return };
+            let lane = switch.lanes[usize::from(port)];
+            if !self.speak(now, lane) {
+                self.arm_lossless(now, lane);
+            }
+        }
+    }
+
+    fn arm_lossless(&mut self, now: Time, lane: LaneId) {
+        let free_at = self.ports[lane.index()].busy_until.max(now);
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, port) = lossless.sender(lane);
+        if switch.buffer.is_due(port) {
+            self.queue.arm_by(self.sources.tx(lane), free_at);
+        }
+        self.arm_egress(now, lane);
+    }
+
+    /// Comes back when the switch that sends over `lane` has to say something again. An earlier time that was asked for and
+    /// has become idle comes first, and then leads here.
+    fn arm_refresh(&mut self, now: Time, lane: LaneId) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, _) = lossless.senders[lane.index()];
+        if let Some(due) = lossless.sender(lane).0.buffer.next_timeout() {
+            self.queue.arm_by(self.sources.inside(switch), due.max(now));
+        }
+    }
+}
