@@ -130,6 +130,9 @@ impl Egress {
     /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
     /// waits to be told.
     pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {
+        if self.pauses.known() & self.occupied == 0 {
+            return (self.occupied != 0).then_some(free_at);
+        }
         self.waiting().map(|class| self.pauses.opens(class, free_at)).min().filter(|start| *start < Time::MAX)
     }
 
@@ -153,6 +156,9 @@ impl Egress {
 
     /// The classes that may send now, a bit each.
     fn ready(&self, now: Time) -> u8 {
+        if self.pauses.known() & self.occupied == 0 {
+            return self.occupied;
+        }
         let open = |class: &u8| !self.pauses.is_paused(*class, now);
         self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class)
     }
@@ -164,8 +170,12 @@ impl Egress {
 
     /// The classes with frames that wait.
     fn waiting(&self) -> impl Iterator<Item = u8> + use<> {
-        let occupied = self.occupied;
-        (0..CLASSES as u8).filter(move |class| occupied & (1 << class) != 0)
+        let mut left = self.occupied;
+        std::iter::from_fn(move || {
+            let class = left.trailing_zeros() as u8;
+            left &= left.wrapping_sub(1);
+            (usize::from(class) < CLASSES).then_some(class)
+        })
     }
 
     fn has_room(&mut self, now: Time, len: u16) -> bool {
