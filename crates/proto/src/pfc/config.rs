@@ -109,6 +109,8 @@ pub enum Unworkable {
         /// How far below it one has to be.
         offset: Bytes,
     },
+    /// More ports than [`Config::PORTS_MAX`].
+    Ports(usize),
     /// A pause is over before it can have been said again.
     ShortPause {
         /// How long it is.
@@ -130,6 +132,7 @@ impl fmt::Display for Unworkable {
                 "no port that is stopped could ever go on: the threshold of an empty buffer is {threshold}, \
                  less than the {offset} that one has to be below it"
             ),
+            Self::Ports(ports) => write!(f, "{ports} ports are too many; at most {}", Config::PORTS_MAX),
             Self::ShortPause { pause, needed } => write!(
                 f,
                 "a pause of {pause} is over before it can be said again; it needs at least {needed}"
@@ -141,6 +144,9 @@ impl fmt::Display for Unworkable {
 impl std::error::Error for Unworkable {}
 
 impl Config {
+    /// Ports that a switch may have: each class of each has a number of 16 bits.
+    pub const PORTS_MAX: usize = u16::MAX as usize / CLASSES;
+
     /// Bytes that all ports share.
     pub fn shared(&self) -> Result<Bytes, Unworkable> {
         let classes = u64::from(self.lossless.count_ones());
@@ -156,7 +162,9 @@ impl Config {
 
     /// Whether a switch can work so.
     pub fn check(&self) -> Result<(), Unworkable> {
-        assert!(usize::from(u16::MAX) > self.ports.len() * CLASSES, "queues have numbers of 16 bits");
+        if self.ports.len() > Self::PORTS_MAX {
+            return Err(Unworkable::Ports(self.ports.len()));
+        }
         let threshold = Bytes::new(self.alpha.of(self.shared()?.get()));
         if self.resume_offset > threshold {
             return Err(Unworkable::NeverResumes { threshold, offset: self.resume_offset });
@@ -219,6 +227,14 @@ mod tests {
         let never = Config { resume_offset: Bytes::new(2_001), ..config() };
         let (threshold, offset) = (Bytes::new(2_000), Bytes::new(2_001));
         assert_eq!(never.check(), Err(Unworkable::NeverResumes { threshold, offset }));
+    }
+
+    #[test]
+    fn too_many_ports_are_refused() {
+        let port = PortConfig { headroom: Bytes::ZERO, rate: Rate::gbps(100), reaction: Span::ZERO };
+        let with = |ports| Config { reserve: Bytes::ZERO, ports: vec![port; ports], ..config() }.check();
+        assert_eq!(with(8_191), Ok(()));
+        assert_eq!(with(8_192).unwrap_err().to_string(), "8192 ports are too many; at most 8191");
     }
 
     /// A frame of 1500 B, a PFC frame: 1604 B with what is between them, 128.32 ns; at 64 B a quantum, 51 quanta are too few.

@@ -62,6 +62,7 @@ fn refusal(lossless: &Placed<Lossless>, switch: &str, why: Unworkable) -> BuildE
             "give a larger `buffer`, fewer `classes`, or a smaller `headroom` or `reserve`"
         }
         Unworkable::NeverResumes { .. } => "give a smaller `resume_offset`, or a larger `buffer` or `alpha`",
+        Unworkable::Ports(_) => "give its hosts several switches",
         Unworkable::ShortPause { .. } => "give larger `quanta`",
     };
     BuildError::at(lossless.place, format!("switch `{switch}`: {why}; {remedy}"))
