@@ -2,3 +2,5 @@
 #![expect(unsafe_code, reason = "the kernel's interfaces are C; each block says why it is sound")]
 
 pub mod netlink;
+pub mod packet;
+pub mod wait;

@@ -29,6 +29,11 @@ pub struct Config {
     pub rx_bytes_max: Bytes,
     /// The round trip, if it is not to be measured.
     pub rtt: Option<Span>,
+    /// The round trip is taken to be at least this, however short a measurement was: answers that come from a process come late at
+    /// times.
+    pub rtt_min: Span,
+    /// Measurements of the round trip before a start, of which the shortest counts.
+    pub rtt_samples: u8,
     /// `ackNoTimeout`: how long a frame is waited for; by default it follows from the round trip.
     pub give_up: Option<Span>,
     /// The sender is paused when so much waits in the reordering buffer, and resumed at so much.
@@ -68,6 +73,8 @@ impl Config {
             tx_bytes_max: Bytes::ZERO,
             rx_bytes_max: Bytes::ZERO,
             rtt: None,
+            rtt_min: Span::ZERO,
+            rtt_samples: 1,
             give_up: None,
             pause_at: None,
             resume_at: None,
@@ -85,6 +92,7 @@ impl Config {
         within("dummies", self.dummies, 1, DUMMIES_MAX)?;
         within("control_copies", self.control_copies, 1, CONTROL_COPIES_MAX)?;
         within("resend_share_percent", self.resend_share_percent, 1, 100)?;
+        within("rtt_samples", self.rtt_samples, 1, RTT_SAMPLES_MAX)?;
         if let (Some(pause_at), Some(resume_at)) = (self.pause_at, self.resume_at)
             && resume_at >= pause_at
         {
@@ -140,6 +148,7 @@ impl Config {
 const FRAMES_SPARE: u64 = 4;
 const DUMMIES_MAX: u8 = 32;
 const CONTROL_COPIES_MAX: u8 = 8;
+const RTT_SAMPLES_MAX: u8 = 32;
 
 fn within(what: &'static str, is: u8, least: u8, most: u8) -> Result<(), ConfigError> {
     if (least..=most).contains(&is) { Ok(()) } else { Err(ConfigError::Count { what, is, least, most }) }

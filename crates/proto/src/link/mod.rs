@@ -58,6 +58,7 @@ pub mod paper;
 
 mod config;
 mod counters;
+mod delays;
 mod endpoint;
 mod fingerprint;
 mod handshake;
@@ -75,6 +76,7 @@ mod timing;
 
 pub use config::{Config, ConfigError, CopyCount};
 pub use counters::Counters;
+pub use delays::RecoveryDelays;
 pub use endpoint::Endpoint;
 pub use loss::LossRate;
 pub use seq::Seq;
