@@ -61,11 +61,8 @@ impl PacketSocket {
     pub fn open(index: u32, places: u32, frame_bytes: u32) -> io::Result<Self> {
         // SAFETY: no pointers; the descriptor that comes back is nobody else's.
         let fd = unsafe {
-            let fd = libc::socket(
-                libc::AF_PACKET,
-                libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK,
-                0,
-            );
+            let fd =
+                libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
             OwnedFd::from_raw_fd(checked(fd)?)
         };
         set(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
@@ -185,8 +182,7 @@ impl PacketSocket {
     }
 
     fn filter(&self, program: &[libc::sock_filter]) -> io::Result<()> {
-        let program =
-            libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+        let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
         set_at(&self.fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 }
