@@ -8,6 +8,7 @@
 pub mod cable;
 pub mod control;
 pub mod drive;
+pub mod memory;
 pub mod net;
 pub mod pace;
 pub mod pool;

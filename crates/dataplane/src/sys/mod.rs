@@ -4,4 +4,5 @@
 pub mod credentials;
 pub mod netlink;
 pub mod packet;
+pub mod sched;
 pub mod wait;

@@ -11,8 +11,8 @@ use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Config, Counters, Disposal, Hello, HelloKind, LossRate, RecoveryDelays, Signal, Stance, Transmit,
-    Waiting,
+    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LossRate, RecoveryDelays,
+    Signal, Stance, Transmit, Waiting,
 };
 
 /// One end of a protected link; see the [module](super).
@@ -64,6 +64,15 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// all is acknowledged.
     pub fn deactivate(&mut self, now: Time) {
         self.end(now, false);
+    }
+
+    /// From here on this loss may remain, and so many copies are sent. Refused if it cannot work.
+    pub fn aim(&mut self, target: LossRate, copies: CopyCount) -> Result<(), ConfigError> {
+        let config = Config { target, copies, ..self.config.clone() };
+        config.check()?;
+        self.sender.aim(target, copies);
+        self.config = config;
+        Ok(())
     }
 
     /// There is traffic that goes past this end: if protection is wanted and the other end did not answer, it is asked again.

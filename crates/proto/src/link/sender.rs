@@ -142,6 +142,10 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.watch.copies()
     }
 
+    pub(super) fn aim(&mut self, target: super::LossRate, copies: super::CopyCount) {
+        self.watch.aim(target, copies);
+    }
+
     /// The longest wait for ACKs before protection ends without them.
     pub(super) fn drain_max(&self) -> Span {
         self.timing.drain_max

@@ -1,0 +1,266 @@
+//! The relay as a service: ports, clock and questions around a bump.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use wiremend_proto::link::{CopyCount, LossRate};
+use wiremend_units::{Rate, Span, Time};
+
+use super::bump::{Bump, BumpConfig};
+use super::junction::Junction;
+use super::ports::{Ports, Unusable};
+use super::status::{self, Recovery, Request, Status};
+use super::Settings;
+use crate::control::{Answer, Inbox, Pending, Server};
+use crate::drive::{Clock, idle};
+use crate::sys::packet::PacketSocket;
+use crate::sys::{sched, wait};
+
+/// A relay that is ready to run.
+pub struct Service {
+    settings: Settings,
+    rate: Rate,
+    clock: Clock,
+    bump: Bump<PacketSocket>,
+    junction: Junction,
+    inbox: Inbox<Request>,
+    wanted: bool,
+    kernel_dropped: [u64; 2],
+    /// Removes the socket at the end.
+    _server: Server,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    /// Somebody asked for it.
+    Stopped,
+    /// Its clock is worn: another one takes over.
+    Worn,
+}
+
+/// An end that has no answer asks again after this, as long as protection is wanted.
+const RETRY: Span = Span::from_ms(100);
+/// Protection is ended in order within this, or without.
+const FAREWELL: Span = Span::from_ms(300);
+/// Questions are looked for after so many turns without a pause.
+const TURNS: u32 = 256;
+/// The longest sleep: whoever wants it to stop is heard by then.
+const SLEEP_MAX: Span = Span::from_ms(200);
+
+impl Service {
+    /// Opens the ports, leaves traffic to the kernel and listens for questions.
+    pub fn start(settings: Settings) -> Result<Self, Unusable> {
+        let ports = Ports::open(&settings)?;
+        let link = settings.link_config(ports.rate, ports.frame_bytes_max);
+        link.check().map_err(|error| Unusable::Settings(error.to_string()))?;
+        let config = BumpConfig {
+            slots: settings.slots(&link),
+            link,
+            dialect: settings.dialect,
+            source: ports.source,
+            ordered: settings.ordered,
+            queue_bytes_max: settings.queue.get(),
+            handed_frames: settings.handed_frames,
+        };
+        let directory = settings.own_dir();
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |source| Unusable::Io { what, source }
+        };
+        let made = fs::DirBuilder::new().recursive(true).mode(0o750).create(&directory);
+        made.map_err(io(&format!("the directory {}", directory.display())))?;
+        let path = directory.join(super::SOCKET);
+        let (server, inbox) =
+            Server::listen(&path, settings.user).map_err(io(&format!("the socket {}", path.display())))?;
+        let junction = Junction::new(&settings.lan, &settings.link, settings.dialect.ethertype)?;
+        junction.attend(&ports.lan, &ports.link).map_err(io("a filter on a packet socket"))?;
+        for (socket, name) in [(&ports.lan, &settings.lan), (&ports.link, &settings.link)] {
+            let index = crate::net::Interface::by_name(name)?.index;
+            socket.bind(index).map_err(io("binding a packet socket"))?;
+        }
+        Ok(Self {
+            rate: ports.rate,
+            clock: Clock::start(),
+            bump: Bump::new(ports.lan, ports.link, config),
+            junction,
+            inbox,
+            wanted: false,
+            kernel_dropped: [0; 2],
+            _server: server,
+            settings,
+        })
+    }
+
+    /// Carries frames until `stop` is set. At the end traffic is the kernel's again.
+    pub fn run(mut self, stop: &AtomicBool) -> Result<Ended, Unusable> {
+        wait::precise_timers();
+        if let Some(cpu) = self.settings.cpu {
+            sched::pin(cpu).map_err(|source| Unusable::Io { what: format!("processor {cpu}"), source })?;
+        }
+        if self.settings.active {
+            self.set_wanted(true);
+        }
+        let mut retry_at = Time::ZERO;
+        let mut turns = 0;
+        while !stop.load(Ordering::Relaxed) && !self.clock.is_worn() {
+            let now = self.clock.now();
+            let more = self.turn(now)?;
+            if self.wanted && retry_at <= now {
+                retry_at = now + RETRY;
+                self.bump.end_mut().on_traffic(now);
+            }
+            turns += 1;
+            if more && turns < TURNS {
+                continue;
+            }
+            turns = 0;
+            self.answer_all();
+            if !more {
+                self.pause(retry_at)?;
+            }
+        }
+        let ended = if self.clock.is_worn() { Ended::Worn } else { Ended::Stopped };
+        self.farewell()?;
+        Ok(ended)
+    }
+
+    fn turn(&mut self, now: Time) -> Result<bool, Unusable> {
+        let turned = self.bump.turn(now);
+        let more = turned.map_err(|source| Unusable::Io { what: "an interface".into(), source })?;
+        let sockets = [self.bump.lan(), self.bump.link()];
+        self.junction.follow(self.bump.end(), self.bump.is_empty(), sockets)?;
+        Ok(more)
+    }
+
+    fn pause(&mut self, retry_at: Time) -> Result<(), Unusable> {
+        let now = self.clock.now();
+        let latest = now + SLEEP_MAX;
+        let latest = if self.wanted { latest.min(retry_at) } else { latest };
+        let due = self.bump.next_due(now).map_or(latest, |due| due.min(latest));
+        let ports: [&dyn std::os::fd::AsFd; 2] = [self.bump.lan(), self.bump.link()];
+        let ready = idle(self.settings.poll, &self.clock, ports, self.inbox.waker(), Some(due))
+            .map_err(|source| Unusable::Io { what: "waiting".into(), source })?;
+        for (ready, socket) in ready.into_iter().zip([self.bump.lan(), self.bump.link()]) {
+            if ready.error {
+                // The interface went down; it is seen again when it comes up.
+                let _ = socket.take_error();
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        Ok(())
+    }
+
+    /// Ends protection in order and gives both directions back to the kernel.
+    fn farewell(&mut self) -> Result<(), Unusable> {
+        let until = self.clock.now() + FAREWELL;
+        self.set_wanted(false);
+        loop {
+            let now = self.clock.now();
+            self.turn(now)?;
+            let over = self.bump.end().is_plain() && self.bump.is_empty();
+            if over || now >= until {
+                break;
+            }
+            self.pause(now + Span::from_ms(1))?;
+        }
+        Ok(self.junction.leave_all()?)
+    }
+
+    fn set_wanted(&mut self, wanted: bool) {
+        let now = self.clock.now();
+        self.wanted = wanted;
+        if wanted {
+            self.bump.end_mut().activate(now, fresh_epoch());
+        } else {
+            self.bump.end_mut().deactivate(now);
+        }
+    }
+
+    fn answer_all(&mut self) {
+        while let Some(pending) = self.inbox.take() {
+            self.answer(pending);
+        }
+    }
+
+    fn answer(&mut self, pending: Pending<Request>) {
+        match pending.request {
+            Request::Status => {}
+            Request::Activate => self.set_wanted(true),
+            Request::Deactivate => self.set_wanted(false),
+            Request::Set { ordered, copies, target } => {
+                if let Err(why) = self.set(ordered, copies, target) {
+                    return pending.answer(&Answer::<()>::Refused(why));
+                }
+            }
+        }
+        let status = self.status();
+        pending.answer(&Answer::Done(status));
+    }
+
+    fn set(
+        &mut self,
+        ordered: Option<bool>,
+        copies: Option<u8>,
+        target: Option<f64>,
+    ) -> Result<(), String> {
+        let config = self.bump.end().config();
+        let target = match target {
+            Some(target) if target > 0.0 && target < 1.0 => {
+                LossRate::parts_per_trillion((target * 1e12).ceil() as u64)
+            }
+            Some(target) => return Err(format!("a target loss of {target} does not lie between 0 and 1")),
+            None => config.target,
+        };
+        let copies = match (copies, self.settings.copies) {
+            (None, _) => config.copies,
+            (Some(0), CopyCount::Measured(loss)) => CopyCount::Measured(loss),
+            (Some(0), CopyCount::Fixed(_)) => CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
+            (Some(copies), _) => CopyCount::Fixed(copies),
+        };
+        self.bump.end_mut().aim(target, copies).map_err(|error| error.to_string())?;
+        if let Some(ordered) = ordered {
+            self.settings.ordered = ordered;
+            self.bump.set_ordered(ordered);
+        }
+        Ok(())
+    }
+
+    fn status(&mut self) -> Status {
+        for (dropped, socket) in self.kernel_dropped.iter_mut().zip([self.bump.lan(), self.bump.link()]) {
+            *dropped += socket.kernel_counts().map_or(0, |counts| counts.dropped);
+        }
+        let end = self.bump.end();
+        Status {
+            version: env!("CARGO_PKG_VERSION").into(),
+            pid: std::process::id(),
+            lan: self.settings.lan.clone(),
+            link: self.settings.link.clone(),
+            port: "packet".into(),
+            uptime_s: self.clock.now().as_ns() as f64 / 1e9,
+            wanted: self.wanted,
+            sending: end.is_active(),
+            receiving: end.is_receiving(),
+            stance: status::stance_name(end).into(),
+            ordered: self.settings.ordered,
+            rate_bits_per_s: self.rate.bits_per_s(),
+            rtt_ns: end.rtt().map(Span::as_ns),
+            loss: end.loss().map(|loss| loss.as_parts_per_trillion() as f64 / 1e12),
+            copies: end.copies(),
+            counts: self.bump.counts(),
+            link_counts: status::link_counts(end),
+            tx_buffer_bytes: end.counters().tx_bytes,
+            rx_buffer_bytes: end.counters().rx_bytes,
+            pool_used: self.bump.pool_used() as u64,
+            kernel_dropped: self.kernel_dropped,
+            recovery: Recovery::of(end.delays()),
+        }
+    }
+}
+
+/// One that no start before had: milliseconds of the calendar.
+fn fresh_epoch() -> u32 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_millis() as u32)
+}

@@ -1,0 +1,117 @@
+//! What a relay is told at its start.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use wiremend_proto::link::{Config, CopyCount, LossRate};
+use wiremend_units::{Bytes, Rate, Span};
+use wiremend_wire::link::Dialect;
+
+use crate::drive::Poll;
+
+/// What a relay is told at its start.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The interface on the side of hosts.
+    pub lan: String,
+    /// The interface on the side of the link.
+    pub link: String,
+    /// Of the link; what the interface says, if nothing is.
+    pub rate: Option<Rate>,
+    /// Whether to protect from the start.
+    pub active: bool,
+    /// Whether frames keep their order, or none waits for another.
+    pub ordered: bool,
+    /// The loss that may remain.
+    pub target: LossRate,
+    /// Copies of what is asked for.
+    pub copies: CopyCount,
+    /// How the header is written.
+    pub dialect: Dialect,
+    /// Room in the queue to the link.
+    pub queue: Bytes,
+    /// Frames handed to the link's port in advance.
+    pub handed_frames: u32,
+    /// The round trip is taken to be at least this.
+    pub rtt_min: Span,
+    /// A frame is waited for so long.
+    pub give_up: Span,
+    /// How to wait for frames.
+    pub poll: Poll,
+    /// The processor to stay on.
+    pub cpu: Option<usize>,
+    /// Where its socket and what it has to restore are kept; a directory of its own for each link is made there.
+    pub run_dir: PathBuf,
+    /// Who may change things beside root.
+    pub user: Option<u32>,
+    /// Where to serve metrics.
+    pub metrics: Option<SocketAddr>,
+    /// Whether it may switch off offloads that merge or cut frames.
+    pub switch_offloads: bool,
+    /// Whether it may end a PFC domain.
+    pub end_pfc: bool,
+}
+
+impl Settings {
+    /// Frames that a process needs to bridge while it is not scheduled: [`Settings::give_up`] of them.
+    const FRAME_BYTES_TYPICAL: u64 = 512;
+
+    /// What suits most links between these two interfaces.
+    pub fn between(lan: &str, link: &str) -> Self {
+        Self {
+            lan: lan.into(),
+            link: link.into(),
+            rate: None,
+            active: false,
+            ordered: true,
+            target: LossRate::parts_per_trillion(10_000),
+            copies: CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
+            dialect: Dialect::default(),
+            queue: Bytes::kib(1024),
+            handed_frames: 64,
+            rtt_min: Span::from_us(500),
+            give_up: Span::from_ms(20),
+            poll: Poll::Sleep,
+            cpu: None,
+            run_dir: default_run_dir(),
+            user: None,
+            metrics: None,
+            switch_offloads: false,
+            end_pfc: false,
+        }
+    }
+
+    /// What the end of the link goes by. Buffers last as long as a frame is waited for, so that a process which is not scheduled for
+    /// a while loses nothing.
+    pub(super) fn link_config(&self, rate: Rate, frame_bytes_max: Bytes) -> Config {
+        Config {
+            target: self.target,
+            copies: self.copies,
+            rtt_min: self.rtt_min,
+            rtt_samples: 5,
+            give_up: Some(self.give_up),
+            ..Config::for_link(rate, frame_bytes_max, self.give_up)
+        }
+    }
+
+    /// Frames in memory: what both buffers and the queue hold.
+    pub(super) fn slots(&self, config: &Config) -> u32 {
+        let bytes = config.tx_bytes_max + config.rx_bytes_max + self.queue;
+        (bytes.get() / Self::FRAME_BYTES_TYPICAL).clamp(4096, 1 << 18) as u32
+    }
+
+    /// The directory of this relay.
+    pub fn own_dir(&self) -> PathBuf {
+        self.run_dir.join(&self.link)
+    }
+}
+
+/// Where programs that run keep their sockets.
+pub fn default_run_dir() -> PathBuf {
+    let root = PathBuf::from("/run");
+    let base = match std::env::var_os("XDG_RUNTIME_DIR") {
+        Some(own) if crate::sys::credentials::own_uid() != 0 => PathBuf::from(own),
+        _ => root,
+    };
+    base.join("wiremend")
+}

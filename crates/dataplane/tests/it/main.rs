@@ -1,0 +1,3 @@
+//! The data plane as it is used: bumps back to back in memory, and relays on real interfaces.
+
+mod bump;
