@@ -2,7 +2,10 @@
 #![expect(unsafe_code, reason = "the kernel's interfaces are C; each block says why it is sound")]
 
 pub mod credentials;
+pub mod ioctl;
+pub mod namespace;
 pub mod netlink;
 pub mod packet;
+pub mod plain;
 pub mod sched;
 pub mod wait;
