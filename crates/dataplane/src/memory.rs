@@ -65,7 +65,7 @@ impl Port for MemoryPort {
         if let Some(room) = &mut shared.room {
             *room -= count;
         }
-        shared.sent.extend(frames[..count].iter().map(|pieces| pieces.concat_bytes()));
+        shared.sent.extend(frames[..count].iter().map(ConcatBytes::concat_bytes));
         Ok(count)
     }
 }

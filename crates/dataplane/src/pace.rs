@@ -59,7 +59,7 @@ mod tests {
                 pace.on_sent(now, 1476);
                 sent += 1;
             }
-            now = now + Span::from_us(50);
+            now += Span::from_us(50);
         }
         // 1500 bytes with preamble and gap take 12 µs.
         assert!((833..=833 + 12).contains(&sent), "{sent}");

@@ -27,13 +27,8 @@ pub(super) struct Junction {
 impl Junction {
     /// Leaves both directions to the kernel.
     pub(super) fn new(lan: &str, link: &str, ethertype: u16) -> Result<Self, Refused> {
-        let mut junction = Self {
-            lan: lan.into(),
-            link: link.into(),
-            ethertype,
-            lan_is_ours: true,
-            link_is_ours: true,
-        };
+        let mut junction =
+            Self { lan: lan.into(), link: link.into(), ethertype, lan_is_ours: true, link_is_ours: true };
         junction.leave_all()?;
         Ok(junction)
     }

@@ -17,7 +17,7 @@ pub use bump::{Bump, BumpConfig};
 pub use counts::Counts;
 pub use ports::Unusable;
 pub use service::{Ended, Service};
-pub use settings::{Settings, default_run_dir};
+pub use settings::Settings;
 pub use status::{Recovery, Request, Status};
 
 /// The control socket's name in a relay's directory.

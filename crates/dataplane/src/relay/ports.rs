@@ -106,7 +106,7 @@ impl Ports {
 /// What is known of an interface, if it can be a port.
 fn facts(name: &str) -> Result<Interface, Unusable> {
     let interface = Interface::by_name(name).map_err(Unusable::Refused)?;
-    if !interface.ethernet {
+    if !interface.is_ethernet() {
         return Err(Unusable::NotEthernet(name.into()));
     }
     if let Some(master) = interface.master {
@@ -156,7 +156,10 @@ impl fmt::Display for Unusable {
                  ip link set {link} mtu {needs}"
             ),
             Self::RateUnknown(name) => {
-                write!(f, "`{name}` does not say how fast it is; say it with --rate, for example --rate 10Gbps")
+                write!(
+                    f,
+                    "`{name}` does not say how fast it is; say it with --rate, for example --rate 10Gbps"
+                )
             }
             Self::Settings(why) => f.write_str(why),
             Self::Refused(refused) => refused.fmt(f),

@@ -3,16 +3,16 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_units::{Rate, Span, Time};
 
+use super::Settings;
 use super::bump::{Bump, BumpConfig};
 use super::junction::Junction;
 use super::ports::{Ports, Unusable};
 use super::status::{self, Recovery, Request, Status};
-use super::Settings;
 use crate::control::{Answer, Inbox, Pending, Server};
 use crate::drive::{Clock, idle};
 use crate::sys::packet::PacketSocket;
@@ -147,7 +147,6 @@ impl Service {
             if ready.error {
                 // The interface went down; it is seen again when it comes up.
                 let _ = socket.take_error();
-                std::thread::sleep(Duration::from_millis(1));
             }
         }
         Ok(())
@@ -200,12 +199,7 @@ impl Service {
         pending.answer(&Answer::Done(status));
     }
 
-    fn set(
-        &mut self,
-        ordered: Option<bool>,
-        copies: Option<u8>,
-        target: Option<f64>,
-    ) -> Result<(), String> {
+    fn set(&mut self, ordered: Option<bool>, copies: Option<u8>, target: Option<f64>) -> Result<(), String> {
         let config = self.bump.end().config();
         let target = match target {
             Some(target) if target > 0.0 && target < 1.0 => {
@@ -217,7 +211,9 @@ impl Service {
         let copies = match (copies, self.settings.copies) {
             (None, _) => config.copies,
             (Some(0), CopyCount::Measured(loss)) => CopyCount::Measured(loss),
-            (Some(0), CopyCount::Fixed(_)) => CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
+            (Some(0), CopyCount::Fixed(_)) => {
+                CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000))
+            }
             (Some(copies), _) => CopyCount::Fixed(copies),
         };
         self.bump.end_mut().aim(target, copies).map_err(|error| error.to_string())?;
@@ -261,6 +257,7 @@ impl Service {
 }
 
 /// One that no start before had: milliseconds of the calendar.
+#[expect(clippy::disallowed_methods, reason = "an epoch must differ from those before this process was started")]
 fn fresh_epoch() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_millis() as u32)
 }

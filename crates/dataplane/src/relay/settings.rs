@@ -11,6 +11,7 @@ use crate::drive::Poll;
 
 /// What a relay is told at its start.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub struct Settings {
     /// The interface on the side of hosts.
     pub lan: String,
@@ -73,7 +74,7 @@ impl Settings {
             give_up: Span::from_ms(20),
             poll: Poll::Sleep,
             cpu: None,
-            run_dir: default_run_dir(),
+            run_dir: PathBuf::from("/run/wiremend"),
             user: None,
             metrics: None,
             switch_offloads: false,
@@ -104,14 +105,4 @@ impl Settings {
     pub fn own_dir(&self) -> PathBuf {
         self.run_dir.join(&self.link)
     }
-}
-
-/// Where programs that run keep their sockets.
-pub fn default_run_dir() -> PathBuf {
-    let root = PathBuf::from("/run");
-    let base = match std::env::var_os("XDG_RUNTIME_DIR") {
-        Some(own) if crate::sys::credentials::own_uid() != 0 => PathBuf::from(own),
-        _ => root,
-    };
-    base.join("wiremend")
 }

@@ -176,7 +176,7 @@ impl Bumps {
             if self.now >= until {
                 break;
             }
-            self.now = self.now + STEP;
+            self.now += STEP;
         }
     }
 
