@@ -24,6 +24,7 @@ mod parities;
 mod progress;
 mod question;
 mod reading;
+mod rundir;
 mod signals;
 mod terminal;
 mod verify;

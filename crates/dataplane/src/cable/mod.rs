@@ -1,8 +1,12 @@
 //! A cable between two interfaces, with a rate, a delay, a queue and a will to corrupt: the stand-in for an optical attenuator.
 
+mod ailment;
 mod lane;
+mod service;
 
+pub use ailment::Ailment;
 pub use lane::{Lane, LaneConfig, LaneCounts};
+pub use service::{CableRequest, CableService, CableSettings, CableStatus};
 
 use std::io::IoSlice;
 

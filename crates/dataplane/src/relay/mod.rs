@@ -12,6 +12,7 @@ mod queue;
 mod service;
 mod settings;
 mod status;
+mod supervise;
 
 pub use bump::{Bump, BumpConfig};
 pub use counts::Counts;
@@ -19,6 +20,9 @@ pub use ports::Unusable;
 pub use service::{Ended, Service};
 pub use settings::Settings;
 pub use status::{Recovery, Request, Status};
+pub use supervise::supervise;
 
 /// The control socket's name in a relay's directory.
 pub const SOCKET: &str = "control";
+/// The exit code of a relay whose clock is worn: another one takes over.
+pub const WORN: i32 = 75;

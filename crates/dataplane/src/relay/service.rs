@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use wiremend_proto::link::{CopyCount, LossRate};
@@ -94,8 +93,8 @@ impl Service {
         })
     }
 
-    /// Carries frames until `stop` is set. At the end traffic is the kernel's again.
-    pub fn run(mut self, stop: &AtomicBool) -> Result<Ended, Unusable> {
+    /// Carries frames until `stop` says so. At the end traffic is the kernel's again.
+    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<Ended, Unusable> {
         wait::precise_timers();
         if let Some(cpu) = self.settings.cpu {
             sched::pin(cpu).map_err(|source| Unusable::Io { what: format!("processor {cpu}"), source })?;
@@ -105,7 +104,7 @@ impl Service {
         }
         let mut retry_at = Time::ZERO;
         let mut turns = 0;
-        while !stop.load(Ordering::Relaxed) && !self.clock.is_worn() {
+        while !stop() && !self.clock.is_worn() {
             let now = self.clock.now();
             let more = self.turn(now)?;
             if self.wanted && retry_at <= now {
@@ -257,7 +256,10 @@ impl Service {
 }
 
 /// One that no start before had: milliseconds of the calendar.
-#[expect(clippy::disallowed_methods, reason = "an epoch must differ from those before this process was started")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "an epoch must differ from those before this process was started"
+)]
 fn fresh_epoch() -> u32 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_millis() as u32)
 }

@@ -7,5 +7,6 @@ pub mod namespace;
 pub mod netlink;
 pub mod packet;
 pub mod plain;
+pub mod process;
 pub mod sched;
 pub mod wait;

@@ -123,6 +123,8 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         tx_bytes_max: protect.tx_buffer(),
         rx_bytes_max: protect.rx_buffer(),
         rtt: None,
+        rtt_min: Span::ZERO,
+        rtt_samples: 1,
         give_up: protect.give_up,
         pause_at: protect.pause_at,
         resume_at: protect.resume_at,

@@ -1,0 +1,251 @@
+//! What operates real links: relays that protect them, and a laboratory.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use wiremend_units::{Bytes, Rate, Span, parse_probability};
+
+/// Protect a link between two Linux machines
+///
+/// A relay stands at each end of a link that corrupts frames, between an interface on the side of hosts
+/// (--lan) and one on the side of the link (--link), and masks the link's losses from everything that
+/// crosses it. While it protects nothing, the kernel forwards by itself.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend relay run --lan eth1 --link eth2 --active
+  wiremend relay status --watch
+  wiremend relay set --copies 2
+  wiremend relay restore --link eth2"
+)]
+pub(crate) struct Relay {
+    #[command(subcommand)]
+    pub(crate) command: RelayCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum RelayCommand {
+    Run(Box<RelayRun>),
+    Status(RelayStatus),
+    Activate(RelayWhich),
+    Deactivate(RelayWhich),
+    Set(RelaySet),
+    Restore(RelayWhich),
+}
+
+/// Run a relay between two interfaces
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend relay run --lan eth1 --link eth2 --active
+  wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 127.0.0.1:9469
+
+It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding.")]
+pub(crate) struct RelayRun {
+    /// The interface on the side of hosts
+    #[arg(long, value_name = "IF")]
+    pub(crate) lan: String,
+    /// The interface on the side of the link
+    #[arg(long, value_name = "IF")]
+    pub(crate) link: String,
+    /// Protect from the start, instead of when told to
+    #[arg(long)]
+    pub(crate) active: bool,
+    /// Whether frames wait for those before them
+    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    pub(crate) mode: Mode,
+    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(crate) copies: Option<u8>,
+    /// The loss that may remain
+    #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
+    pub(crate) target_loss: f64,
+    /// How fast the link is [default: what its interface says]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+    /// Room in the queue to the link
+    #[arg(long, value_name = "SIZE", default_value = "1MiB")]
+    pub(crate) queue: Bytes,
+    /// Frames handed to the link's interface in advance
+    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) handed: u32,
+    /// The round trip is taken to be at least this
+    #[arg(long, value_name = "TIME", default_value = "500us")]
+    pub(crate) rtt_min: Span,
+    /// A frame is waited for so long
+    #[arg(long, value_name = "TIME", default_value = "20ms")]
+    pub(crate) give_up: Span,
+    /// How to wait for frames
+    #[arg(long, value_enum, default_value_t = PollMode::Sleep)]
+    pub(crate) poll: PollMode,
+    /// Stay on this processor
+    #[arg(long, value_name = "N")]
+    pub(crate) cpu: Option<usize>,
+    /// Another `EtherType` for the link's header; both ends must agree
+    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype)]
+    pub(crate) ethertype: u16,
+    /// This user may change things too, beside root
+    #[arg(long, value_name = "UID")]
+    pub(crate) user: Option<u32>,
+    /// Serve metrics for Prometheus here
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Switch off offloads that merge or cut frames; what they were is restored at the end
+    #[arg(long)]
+    pub(crate) switch_offloads: bool,
+    /// Run on interfaces with priority flow control, which ends at a relay
+    #[arg(long)]
+    pub(crate) end_pfc: bool,
+    #[command(flatten)]
+    pub(crate) place: RunDir,
+    /// Carries frames itself; another process watches it
+    #[arg(long, hide = true)]
+    pub(crate) watched: bool,
+}
+
+/// Where relays and cables keep their sockets
+#[derive(Args, Debug, Clone)]
+pub(crate) struct RunDir {
+    /// Where sockets are kept [default: /run/wiremend, or wiremend in $XDG_RUNTIME_DIR]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_dir: Option<PathBuf>,
+}
+
+/// Which relay
+#[derive(Args, Debug)]
+pub(crate) struct RelayWhich {
+    /// The relay of this link [default: the only one there is]
+    #[arg(long, value_name = "IF")]
+    pub(crate) link: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: RunDir,
+}
+
+/// Show how a relay stands
+#[derive(Args, Debug)]
+pub(crate) struct RelayStatus {
+    #[command(flatten)]
+    pub(crate) which: RelayWhich,
+    /// Show it again every second, until Ctrl-C
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) watch: bool,
+    /// Print all there is as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Change what a relay goes by
+#[derive(Args, Debug)]
+pub(crate) struct RelaySet {
+    #[command(flatten)]
+    pub(crate) which: RelayWhich,
+    /// Whether frames wait for those before them
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<Mode>,
+    /// Copies of each frame that is asked for; 0: by the loss that is measured
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
+    pub(crate) copies: Option<u8>,
+    /// The loss that may remain
+    #[arg(long, value_name = "P", value_parser = parse_probability)]
+    pub(crate) target_loss: Option<f64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum Mode {
+    /// Frames arrive in order
+    Ordered,
+    /// No frame waits for another
+    NonBlocking,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum PollMode {
+    /// Sleep until there is something
+    Sleep,
+    /// Never sleep: a processor of its own
+    Busy,
+}
+
+/// Try things out between namespaces of this machine
+#[derive(Args, Debug)]
+pub(crate) struct Lab {
+    #[command(subcommand)]
+    pub(crate) command: LabCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum LabCommand {
+    Wire(Box<LabWire>),
+}
+
+/// Join two interfaces as a cable would, and corrupt what crosses it
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend lab wire --a veth1 --b veth2 --rate 1Gbps --delay 5us --loss 1e-3
+  wiremend lab wire --a veth1 --b veth2 --socket wire.sock &
+  wiremend lab wire --change --socket wire.sock --loss 1e-2
+
+A frame that is hit is dropped and counted, as its frame check would have it.")]
+pub(crate) struct LabWire {
+    /// One end
+    #[arg(long, value_name = "IF", required_unless_present = "change")]
+    pub(crate) a: Option<String>,
+    /// The other end
+    #[arg(long, value_name = "IF", required_unless_present = "change")]
+    pub(crate) b: Option<String>,
+    /// How fast it is [default: as fast as the machine]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+    /// How long a frame is under way
+    #[arg(long, value_name = "TIME", default_value = "0us")]
+    pub(crate) delay: Span,
+    /// Room before each direction
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    pub(crate) queue: Bytes,
+    #[command(flatten)]
+    pub(crate) ailment: LabAilment,
+    /// Start all random streams from this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Listen here, to be changed while it runs
+    #[arg(long, value_name = "PATH")]
+    pub(crate) socket: Option<PathBuf>,
+    /// Change what runs at --socket instead, and print its counts
+    #[arg(long, requires = "socket")]
+    pub(crate) change: bool,
+    /// How to wait for frames
+    #[arg(long, value_enum, default_value_t = PollMode::Sleep)]
+    pub(crate) poll: PollMode,
+}
+
+/// What a cable does to frames
+#[derive(Args, Debug, Clone)]
+pub(crate) struct LabAilment {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", value_parser = parse_probability)]
+    pub(crate) loss: Option<f64>,
+    /// The share of frames that are hit from B to A [default: that of --loss]
+    #[arg(long, value_name = "P", value_parser = parse_probability)]
+    pub(crate) loss_back: Option<f64>,
+    /// They are hit in bursts of so many, on average
+    #[arg(long, value_name = "FRAMES")]
+    pub(crate) burst: Option<f64>,
+    /// The share of bits that are flipped
+    #[arg(long, value_name = "P", value_parser = parse_probability)]
+    pub(crate) ber: Option<f64>,
+    /// Every N-th frame is hit
+    #[arg(long, value_name = "N")]
+    pub(crate) every: Option<u64>,
+}
+
+fn parse_ethertype(text: &str) -> Result<u16, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    match u16::from_str_radix(digits, 16) {
+        Ok(ethertype) if ethertype >= 0x600 => Ok(ethertype),
+        _ => Err("an EtherType is hexadecimal and at least 0600, such as 88b5".into()),
+    }
+}

@@ -1,0 +1,12 @@
+//! `wiremend lab`: try things out between namespaces of this machine.
+
+mod wire;
+
+use crate::args::operate::{Lab, LabCommand};
+use crate::failure::{Answer, Failure};
+
+pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
+    match &asked.command {
+        LabCommand::Wire(asked) => wire::run(asked),
+    }
+}
