@@ -4,7 +4,7 @@ use std::fs::File;
 use std::net::IpAddr;
 use std::os::fd::{AsRawFd, BorrowedFd};
 
-use super::interface::{checked, link_body};
+use super::interface::{IFLA_INET6_ADDR_GEN_MODE, checked, link_body};
 use super::{Address, Interface, Refused};
 use crate::sys::ioctl;
 use crate::sys::netlink::{Fault, Message, Socket};
@@ -108,23 +108,34 @@ pub fn set_mac(name: &str, mac: [u8; 6]) -> Result<(), Refused> {
 /// Then the host sends nothing on it by itself: neighbour and router solicitations and multicast reports of IPv6 all need
 /// an address, and IPv4 is silent without one. A kernel without IPv6 has nothing to keep.
 pub fn silence(name: &str) -> Result<(), Refused> {
-    let message = Message::new(libc::RTM_NEWLINK, 0, &link_body(0, 0, 0));
-    let outcome = alter(message, name, format!("silence IPv6 on `{name}`"), |message| {
-        message.nest(libc::IFLA_AF_SPEC, |families| {
-            families.nest(libc::AF_INET6 as u16, |inet6| {
-                inet6.put(IFLA_INET6_ADDR_GEN_MODE, &[ADDR_GEN_NONE]);
-            });
-        });
-    });
-    match outcome {
-        Err(Refused::Failed { source, .. }) if source.errno() == Some(libc::EAFNOSUPPORT) => return Ok(()),
-        outcome => outcome?,
+    if Interface::by_name(name)?.address_generation.is_none() {
+        return Ok(());
     }
+    set_address_generation(name, ADDR_GEN_NONE)?;
     let interface = Interface::by_name(name)?;
     interface.addresses.iter().filter(|address| address.is_link_local()).try_for_each(|address| {
         let message = address_message(libc::RTM_DELADDR, 0, interface.index, *address);
         send(message, name, format!("take {} from `{name}`", address.ip))
     })
+}
+
+/// Says how the kernel makes IPv6 addresses for an interface (`IFLA_INET6_ADDR_GEN_MODE`), from the next time it comes up.
+pub fn set_address_generation(name: &str, mode: u8) -> Result<(), Refused> {
+    let message = Message::new(libc::RTM_NEWLINK, 0, &link_body(0, 0, 0));
+    alter(message, name, format!("set how `{name}` gets IPv6 addresses"), |message| {
+        message.nest(libc::IFLA_AF_SPEC, |families| {
+            families.nest(libc::AF_INET6 as u16, |inet6| {
+                inet6.put(IFLA_INET6_ADDR_GEN_MODE, &[mode]);
+            });
+        });
+    })
+}
+
+/// Makes an interface take frames for all addresses, or for its own only, until told otherwise.
+pub fn set_promiscuous(name: &str, on: bool) -> Result<(), Refused> {
+    let flag = libc::IFF_PROMISC as u32;
+    let message = Message::new(libc::RTM_NEWLINK, 0, &link_body(0, if on { flag } else { 0 }, flag));
+    alter(message, name, format!("make `{name}` take frames for all addresses"), |_| {})
 }
 
 /// Gives an interface an address.
@@ -151,7 +162,6 @@ pub fn add_neighbour(name: &str, ip: IpAddr, mac: [u8; 6]) -> Result<(), Refused
 const CREATE: i32 = libc::NLM_F_CREATE | libc::NLM_F_EXCL;
 // `linux/veth.h`, `linux/if_link.h`.
 const VETH_INFO_PEER: u16 = 1;
-const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 const ADDR_GEN_NONE: u8 = 1;
 
 /// A name for a new interface.

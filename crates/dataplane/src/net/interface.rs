@@ -10,6 +10,7 @@ use crate::sys::netlink::{Attributes, Message, Reply, Socket, read_u16, read_u32
 
 /// An interface of the calling thread's network namespace, as it was when asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "facts that the kernel states one by one")]
 pub struct Interface {
     /// Its name.
     pub name: String,
@@ -27,10 +28,14 @@ pub struct Interface {
     pub carrier: bool,
     /// Up, with carrier, and its queues started: the kernel does that a little later, and drops what is sent before.
     pub running: bool,
+    /// It was told to take frames for all addresses.
+    pub promiscuous: bool,
     /// The number of the bridge or bond it belongs to.
     pub master: Option<u32>,
     /// What made it, such as `veth`; `None` for hardware and the loopback.
     pub kind: Option<String>,
+    /// How the kernel makes IPv6 addresses for it (`IFLA_INET6_ADDR_GEN_MODE`); `None` without IPv6.
+    pub address_generation: Option<u8>,
     /// Its addresses.
     pub addresses: Vec<Address>,
     /// What it has counted.
@@ -148,12 +153,21 @@ pub(super) fn checked(name: &str) -> Result<&str, Refused> {
 const ADDRESS_BODY: usize = 8;
 /// Bytes of `struct ifinfomsg`.
 const LINK_BODY: usize = 16;
+/// `linux/if_link.h`.
+pub(super) const IFLA_INET6_ADDR_GEN_MODE: u16 = 8;
 
-fn parse(reply: &Reply) -> Option<Interface> {
-    if reply.kind != libc::RTM_NEWLINK {
+/// The number of an interface that is gone; `bridge` speaks of its own ports with the same message.
+pub(super) fn removed(reply: &Reply) -> Option<u32> {
+    let (body, _) = reply.split(LINK_BODY)?;
+    (reply.kind == libc::RTM_DELLINK && i32::from(body[0]) == libc::AF_UNSPEC).then(|| read_u32(body, 4))?
+}
+
+/// The interface that a message tells of.
+pub(super) fn parse(reply: &Reply) -> Option<Interface> {
+    let (body, attributes) = reply.split(LINK_BODY)?;
+    if reply.kind != libc::RTM_NEWLINK || i32::from(body[0]) != libc::AF_UNSPEC {
         return None;
     }
-    let (body, attributes) = reply.split(LINK_BODY)?;
     let flags = read_u32(body, 8)? as i32;
     Some(Interface {
         name: attributes.text(libc::IFLA_IFNAME)?,
@@ -164,8 +178,13 @@ fn parse(reply: &Reply) -> Option<Interface> {
         up: flags & libc::IFF_UP != 0,
         carrier: attributes.u8(libc::IFLA_CARRIER).is_some_and(|carrier| carrier != 0),
         running: flags & libc::IFF_RUNNING != 0,
+        promiscuous: flags & libc::IFF_PROMISC != 0,
         master: attributes.u32(libc::IFLA_MASTER).filter(|master| *master != 0),
         kind: attributes.within(libc::IFLA_LINKINFO).text(libc::IFLA_INFO_KIND),
+        address_generation: attributes
+            .within(libc::IFLA_AF_SPEC)
+            .within(libc::AF_INET6 as u16)
+            .u8(IFLA_INET6_ADDR_GEN_MODE),
         addresses: Vec::new(),
         counters: attributes.get(libc::IFLA_STATS64).map(counters).unwrap_or_default(),
     })

@@ -21,7 +21,7 @@
 //! Needs `clsact`, `cls_bpf` and `act_mirred` in the kernel, and `CAP_NET_ADMIN`.
 
 use super::{Interface, Refused, program};
-use crate::sys::netlink::{Attributes, Fault, Message, Reply, Socket, read_u32};
+use crate::sys::netlink::{Attributes, Fault, Message, Reply, Socket, read_u32, read_u64};
 
 /// What happens to frames that arrive on a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,6 +109,45 @@ pub fn others(name: &str) -> Result<usize, Refused> {
     Ok(Port::open(name)?.filters(INGRESS)?.iter().filter(|filter| filter.own().is_none()).count())
 }
 
+/// What the filters on a port have counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Frames handed to the other port since the redirect was put or last replaced.
+    pub redirected: u64,
+    /// Of these, frames that the other port did not take because it was down or gone.
+    pub untaken: u64,
+    /// Frames dropped by any filter since the port has its queue.
+    pub dropped: u64,
+}
+
+/// Reads what the filters on a port have counted.
+pub fn counts(name: &str) -> Result<Counts, Refused> {
+    let mut port = Port::open(name)?;
+    let filters = port.filters(INGRESS)?;
+    let redirect = filters.iter().find(|filter| matches!(filter.own(), Some(Own::Redirect(_))));
+    let stats = redirect.map(Filter::action).unwrap_or_default().within(TCA_ACT_STATS);
+    let packets = stats.get(TCA_STATS_PKT64).and_then(|value| read_u64(value, 0));
+    let basic = stats.get(TCA_STATS_BASIC).and_then(|value| read_u32(value, 8)).map(u64::from);
+    let message = Message::new(libc::RTM_GETQDISC, libc::NLM_F_DUMP, &body(port.index, 0, 0, 0));
+    let replies = port.socket.ask(&message).map_err(|fault| port.refused("list the queues of", fault))?;
+    let queue = replies.iter().find_map(|reply| {
+        let (body, attributes) = reply.split(BODY)?;
+        let place = (read_u32(body, 4)?, read_u32(body, 12)?);
+        (place == (port.index, CLSACT_PARENT))
+            .then(|| queue_count(attributes.within(libc::TCA_STATS2), DROPS_AT))
+    });
+    Ok(Counts {
+        redirected: packets.or(basic).unwrap_or_default(),
+        untaken: queue_count(stats, OVERLIMITS_AT),
+        dropped: queue.unwrap_or_default(),
+    })
+}
+
+/// A number of `struct gnet_stats_queue`: length, backlog, drops, requeues, overlimits.
+fn queue_count(stats: Attributes<'_>, at: usize) -> u64 {
+    stats.get(TCA_STATS_QUEUE).and_then(|value| read_u32(value, at)).unwrap_or_default().into()
+}
+
 /// Where frames are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Target {
@@ -160,6 +199,11 @@ impl Filter {
         })
     }
 
+    /// Its first action.
+    fn action(&self) -> Attributes<'_> {
+        Attributes::new(&self.options).within(TCA_BPF_ACT).within(1)
+    }
+
     /// What it is, if it is one of ours.
     fn own(&self) -> Option<Own> {
         let options = Attributes::new(&self.options);
@@ -170,8 +214,8 @@ impl Filter {
         match self.priority {
             REDIRECT => {
                 let except_ethertype = program::left_out(program)?;
-                let action = options.within(TCA_BPF_ACT).within(1).within(libc::TCA_OPTIONS);
-                let index = read_u32(action.get(TCA_MIRRED_PARMS)?, 24)?;
+                let mirred = self.action().within(libc::TCA_OPTIONS);
+                let index = read_u32(mirred.get(TCA_MIRRED_PARMS)?, 24)?;
                 Some(Own::Redirect(Target { index, except_ethertype }))
             }
             DROP if program == program::drop_all() => match options.u32(TCA_BPF_CLASSID) {
@@ -323,6 +367,12 @@ const TCA_BPF_OPS: u16 = 5;
 const TCA_BPF_FLAGS: u16 = 8;
 const TCA_BPF_FLAG_ACT_DIRECT: u32 = 1;
 const TCA_MIRRED_PARMS: u16 = 2;
+const TCA_ACT_STATS: u16 = 4;
+const TCA_STATS_BASIC: u16 = 1;
+const TCA_STATS_QUEUE: u16 = 3;
+const TCA_STATS_PKT64: u16 = 8;
+const DROPS_AT: usize = 8;
+const OVERLIMITS_AT: usize = 16;
 const TC_ACT_STOLEN: u32 = 4;
 const TCA_EGRESS_REDIR: u32 = 1;
 /// Bytes of `struct tcmsg`.
