@@ -15,17 +15,24 @@
 //! assert_eq!(pair.requester(Side::A).naks, 1);
 //! assert_eq!(pair.requester(Side::A).timeouts, 0);
 //! ```
+//!
+//! [`Linked`] is the same for the two ends of a protected link, whichever protocol they speak: [`LinkPair`] for ours, and
+//! [`PrototypePair`] for the published one, so that a story can be told of both.
 
 mod dice;
 mod host;
 mod lane;
 mod link_conveyor;
+mod link_end;
 mod link_pair;
+mod link_prototype;
 mod pair;
 
 pub use dice::Dice;
 pub use host::Received;
 pub use lane::{Direction, Luck, Sighting};
 pub use link_conveyor::LinkConveyor;
-pub use link_pair::{Departure, Frame, FrameNo, LinkPair, Order, Passing};
+pub use link_end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
+pub use link_pair::{Departure, Fate, Frame, LinkPair, Linked, Order, Passing, PrototypePair};
+pub use link_prototype::{PrototypeConfig, PrototypeEnd, PrototypeSignal};
 pub use pair::{Cause, Ending, Expired, Pair, Side};

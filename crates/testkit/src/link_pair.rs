@@ -3,21 +3,25 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use wiremend_proto::link::{Ack, Config, Counters, Disposal, Endpoint, Signal, Transmit, Waiting};
+use wiremend_proto::link::{Ack, Counters, Disposal, Endpoint, Signal, Waiting};
 use wiremend_units::{Bytes, Span, Time};
 
+use crate::link_end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
+use crate::link_prototype::PrototypeEnd;
 use crate::pair::{Ending, Side};
 
-/// A frame of a test: it is known by the order in which all frames were handed over.
-pub type FrameNo = u32;
+/// Two ends of the protocol, with numbers of so many bits.
+pub type LinkPair<const BITS: u32 = 20> = Linked<Endpoint<FrameNo, BITS>>;
+/// Two ends of its published prototype.
+pub type PrototypePair = Linked<PrototypeEnd>;
 
 /// Both ends with their queues, and the wire in both directions.
 #[derive(Clone, Debug)]
-pub struct LinkPair<const BITS: u32 = 20> {
-    config: Config,
+pub struct Linked<E: LinkEnd> {
+    config: E::Config,
     now: Time,
     delay: Span,
-    ends: [End<BITS>; 2],
+    ends: [End<E>; 2],
     frames: Vec<Frame>,
     orders: VecDeque<(Time, Side, Order)>,
     epochs: u32,
@@ -26,12 +30,12 @@ pub struct LinkPair<const BITS: u32 = 20> {
 }
 
 #[derive(Clone, Debug)]
-struct End<const BITS: u32> {
-    endpoint: Endpoint<FrameNo, BITS>,
+struct End<E: LinkEnd> {
+    endpoint: E,
     wanted: bool,
     queue: VecDeque<FrameNo>,
     /// What is on the wire away from here.
-    wire: VecDeque<Flight>,
+    wire: VecDeque<Flight<E::Signal>>,
     free_at: Time,
     /// Handles that the endpoint has.
     kept: u64,
@@ -42,9 +46,9 @@ struct End<const BITS: u32> {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Flight {
+struct Flight<S> {
     arrives: Time,
-    signal: Option<Signal>,
+    signal: Option<S>,
     frame: Option<FrameNo>,
 }
 
@@ -57,12 +61,16 @@ pub struct Frame {
     pub len: u32,
     /// Whether it must keep its order.
     pub ordered: bool,
+    /// When it was handed over.
+    pub queued_at: Time,
     /// How it left.
     pub departure: Departure,
     /// When it left for the first time.
     pub left_at: Time,
     /// When it, or a copy of it, arrived for the first time.
     pub arrived_at: Option<Time>,
+    /// When it was handed on for the first time.
+    pub delivered_at: Option<Time>,
     /// Times that it was handed on.
     pub deliveries: u32,
     /// It was held by an end that restarted.
@@ -100,15 +108,28 @@ pub enum Order {
 
 /// Something on the wire, before it is known whether it arrives.
 #[derive(Clone, Copy, Debug)]
-pub struct Passing {
+pub struct Passing<S = Signal> {
     /// Who sends it.
     pub from: Side,
     /// How many passed before it, in both directions.
     pub nth: u64,
+    /// When it leaves.
+    pub at: Time,
     /// Its header, if it has one.
-    pub signal: Option<Signal>,
+    pub signal: Option<S>,
     /// What it carries, if it is not the link's own.
     pub frame: Option<FrameNo>,
+}
+
+/// What the wire does to something. A test that only loses says `true` for what is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// It arrives in its turn.
+    Arrives,
+    /// It does not arrive.
+    Lost,
+    /// Others overtake it.
+    Late(Span),
 }
 
 /// The length of the link's own frames.
@@ -118,11 +139,29 @@ const GAP_BYTES: u64 = 20;
 /// Steps after which a run is given up.
 const STEPS_MAX: u64 = 2_000_000;
 
-impl<const BITS: u32> LinkPair<BITS> {
+impl From<bool> for Fate {
+    fn from(is_lost: bool) -> Self {
+        if is_lost { Self::Lost } else { Self::Arrives }
+    }
+}
+
+impl<S: LinkSignal> Passing<S> {
+    /// What it is for.
+    pub fn kind(&self) -> Kind {
+        self.signal.map_or(Kind::Plain, |signal| signal.kind())
+    }
+
+    /// Whether it tells the other end to pause, or not to; nothing if it does not say.
+    pub fn pauses(&self) -> Option<bool> {
+        self.signal.and_then(|signal| signal.pauses())
+    }
+}
+
+impl<E: LinkEnd> Linked<E> {
     /// Two dormant ends.
-    pub fn new(config: Config, delay: Span) -> Self {
+    pub fn new(config: E::Config, delay: Span) -> Self {
         let end = || End {
-            endpoint: Endpoint::new(config.clone()),
+            endpoint: E::new(&config),
             wanted: false,
             queue: VecDeque::new(),
             wire: VecDeque::new(),
@@ -159,9 +198,11 @@ impl<const BITS: u32> LinkPair<BITS> {
                     from: side,
                     len,
                     ordered,
+                    queued_at: now,
                     departure: Departure::Waits,
                     left_at: Time::MAX,
                     arrived_at: None,
+                    delivered_at: None,
                     deliveries: 0,
                     vanished: false,
                 });
@@ -185,15 +226,15 @@ impl<const BITS: u32> LinkPair<BITS> {
         }
     }
 
-    /// Runs until nothing is left to do; `loses` decides on everything that passes.
-    pub fn run(&mut self, mut loses: impl FnMut(&Passing) -> bool) -> Ending {
-        (0..STEPS_MAX).find_map(|_| self.step(&mut loses)).unwrap_or(Ending::Bounded)
+    /// Runs until nothing is left to do; `fate` decides on everything that passes.
+    pub fn run<F: Into<Fate>>(&mut self, mut fate: impl FnMut(&Passing<E::Signal>) -> F) -> Ending {
+        (0..STEPS_MAX).find_map(|_| self.step(&mut fate)).unwrap_or(Ending::Bounded)
     }
 
     /// Puts on the wire what both ends have for it, and goes to the next event; the end if there is none.
-    pub fn step(&mut self, mut loses: impl FnMut(&Passing) -> bool) -> Option<Ending> {
-        self.transmit(Side::A, &mut loses);
-        self.transmit(Side::B, &mut loses);
+    pub fn step<F: Into<Fate>>(&mut self, mut fate: impl FnMut(&Passing<E::Signal>) -> F) -> Option<Ending> {
+        self.transmit(Side::A, &mut fate);
+        self.transmit(Side::B, &mut fate);
         let Some(next) = self.next_event() else {
             let idle = self.ends.iter().all(|end| end.queue.is_empty());
             return Some(if idle { Ending::Idle } else { Ending::Stuck });
@@ -201,28 +242,6 @@ impl<const BITS: u32> LinkPair<BITS> {
         self.now = self.now.max(next);
         self.happen();
         None
-    }
-
-    /// Takes in all that decides what happens from now on, and what has come of the frames so far. The order in which
-    /// frames were handed on is left out: it is to be checked as they are.
-    pub fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
-        let ahead = |time: Time| time.as_ps().saturating_sub(self.now.as_ps());
-        for (at, side, order) in &self.orders {
-            (ahead(*at), *side as u8, order).hash(hasher);
-        }
-        for frame in &self.frames {
-            (frame.departure, frame.deliveries, frame.vanished).hash(hasher);
-        }
-        for end in &self.ends {
-            let counters = end.endpoint.counters();
-            (&end.queue, ahead(end.free_at), end.wanted, end.kept).hash(hasher);
-            (counters.lost, counters.abandoned, counters.overflowed > 0).hash(hasher);
-            end.endpoint.fingerprint(self.now, hasher);
-            for flight in &end.wire {
-                (ahead(flight.arrives), flight.frame).hash(hasher);
-                hash_signal(flight.signal.as_ref(), hasher);
-            }
-        }
     }
 
     /// The present.
@@ -240,8 +259,13 @@ impl<const BITS: u32> LinkPair<BITS> {
         (self.passed, self.lost)
     }
 
+    /// What both ends go by.
+    pub fn config(&self) -> &E::Config {
+        &self.config
+    }
+
     /// One end.
-    pub fn endpoint(&self, side: Side) -> &Endpoint<FrameNo, BITS> {
+    pub fn endpoint(&self, side: Side) -> &E {
         &self.ends[side as usize].endpoint
     }
 
@@ -249,7 +273,7 @@ impl<const BITS: u32> LinkPair<BITS> {
     pub fn counters(&self, side: Side) -> Counters {
         let end = &self.ends[side as usize];
         let mut all = end.past;
-        all += *end.endpoint.counters();
+        all += end.endpoint.counters();
         all
     }
 
@@ -269,14 +293,14 @@ impl<const BITS: u32> LinkPair<BITS> {
         (end.kept, end.held.len())
     }
 
-    fn end_mut(&mut self, side: Side) -> &mut End<BITS> {
+    fn end_mut(&mut self, side: Side) -> &mut End<E> {
         &mut self.ends[side as usize]
     }
 
     fn restart(&mut self, side: Side) {
-        let fresh = Endpoint::new(self.config.clone());
+        let fresh = E::new(&self.config);
         let end = &mut self.ends[side as usize];
-        end.past += *end.endpoint.counters();
+        end.past += end.endpoint.counters();
         end.endpoint = fresh;
         end.kept = 0;
         let (held, wanted) = (std::mem::take(&mut end.held), end.wanted);
@@ -289,10 +313,10 @@ impl<const BITS: u32> LinkPair<BITS> {
     }
 
     fn next_event(&self) -> Option<Time> {
-        let of_end = |end: &End<BITS>| {
+        let of_end = |end: &End<E>| {
             let free = (end.free_at > self.now).then_some(end.free_at);
             let arrival = end.wire.front().map(|flight| flight.arrives);
-            [free, arrival, end.endpoint.next_timeout()].into_iter().flatten().min()
+            [free, arrival, end.endpoint.next_timeout(self.now)].into_iter().flatten().min()
         };
         let order = self.orders.front().map(|(at, ..)| *at);
         [of_end(&self.ends[0]), of_end(&self.ends[1]), order].into_iter().flatten().min()
@@ -310,16 +334,16 @@ impl<const BITS: u32> LinkPair<BITS> {
                 self.arrive(side, flight);
             }
             let endpoint = &mut self.end_mut(side).endpoint;
-            if endpoint.next_timeout().is_some_and(|at| at <= now) {
+            if endpoint.next_timeout(now).is_some_and(|at| at <= now) {
                 endpoint.on_timeout(now);
-                let next = endpoint.next_timeout();
+                let next = endpoint.next_timeout(now);
                 assert!(next.is_none_or(|at| at > now), "a time that has come is asked for again");
                 self.dispose(side);
             }
         }
     }
 
-    fn arrive(&mut self, side: Side, flight: Flight) {
+    fn arrive(&mut self, side: Side, flight: Flight<E::Signal>) {
         let now = self.now;
         if let Some(no) = flight.frame {
             self.frames[no as usize].arrived_at.get_or_insert(now);
@@ -327,50 +351,54 @@ impl<const BITS: u32> LinkPair<BITS> {
         let len = flight.frame.map(|no| Bytes::new(u64::from(self.frames[no as usize].len)));
         let end = self.end_mut(side);
         end.held.extend(flight.frame);
-        match flight.signal {
-            Some(signal) => end.endpoint.on_signal(now, &signal, flight.frame.zip(len)),
-            None => end.endpoint.on_plain(now, flight.frame.expect("a plain frame is somebody's")),
-        }
+        end.endpoint.on_arrival(now, flight.signal.as_ref(), flight.frame.zip(len));
         self.dispose(side);
     }
 
-    fn transmit(&mut self, side: Side, loses: &mut impl FnMut(&Passing) -> bool) {
+    fn transmit<F: Into<Fate>>(&mut self, side: Side, fate: &mut impl FnMut(&Passing<E::Signal>) -> F) {
         let now = self.now;
         let end = &mut self.ends[side as usize];
         if end.free_at > now {
             return;
         }
-        let waiting = end.queue.front().map(|no| {
+        let head = end.queue.front().map(|no| {
             let frame = &self.frames[*no as usize];
-            Waiting { len: Bytes::new(u64::from(frame.len)), ordered: frame.ordered }
+            (*no, Waiting { len: Bytes::new(u64::from(frame.len)), ordered: frame.ordered })
         });
-        let Some(transmit) = end.endpoint.poll_transmit(now, waiting) else { return self.dispose(side) };
-        let (signal, frame) = match transmit {
-            Transmit::Plain => (None, end.queue.pop_front()),
-            Transmit::Fresh(signal) => {
-                let no = end.queue.pop_front().expect("a frame waits");
+        let Some(leaving) = end.endpoint.transmit(now, head) else { return self.dispose(side) };
+        let departure =
+            if matches!(leaving, Leaving::Plain(_)) { Departure::Plain } else { Departure::Numbered };
+        let (signal, frame) = match leaving {
+            Leaving::Plain(signal) => (signal, end.queue.pop_front()),
+            Leaving::Fresh(signal) => {
                 end.kept += 1;
-                end.endpoint.on_sent(now, no);
-                (Some(signal), Some(no))
+                (Some(signal), end.queue.pop_front())
             }
-            Transmit::Again(signal, no) => (Some(signal), Some(no)),
-            Transmit::Own(signal) => (Some(signal), None),
+            Leaving::Again(signal, no) => (Some(signal), Some(no)),
+            Leaving::Own(signal) => (Some(signal), None),
         };
         let len = frame.map_or(OWN_BYTES, |no| {
             let frame = &mut self.frames[no as usize];
             frame.left_at = frame.left_at.min(now);
-            frame.departure = if signal.is_some() { Departure::Numbered } else { Departure::Plain };
+            frame.departure = departure;
             u64::from(frame.len)
         });
-        end.free_at = now + self.config.rate.serialize(Bytes::new(len + GAP_BYTES));
-        let passing = Passing { from: side, nth: self.passed, signal, frame };
+        end.free_at = now + E::rate(&self.config).serialize(Bytes::new(len + GAP_BYTES));
+        let passing = Passing { from: side, nth: self.passed, at: now, signal, frame };
         self.passed += 1;
-        if loses(&passing) {
-            self.lost += 1;
-        } else {
-            end.wire.push_back(Flight { arrives: end.free_at + self.delay, signal, frame });
+        let arrives = end.free_at + self.delay;
+        match fate(&passing).into() {
+            Fate::Arrives => self.fly(side, Flight { arrives, signal, frame }),
+            Fate::Late(by) => self.fly(side, Flight { arrives: arrives + by, signal, frame }),
+            Fate::Lost => self.lost += 1,
         }
         self.dispose(side);
+    }
+
+    fn fly(&mut self, side: Side, flight: Flight<E::Signal>) {
+        let wire = &mut self.end_mut(side).wire;
+        let place = wire.iter().rposition(|other| other.arrives <= flight.arrives).map_or(0, |at| at + 1);
+        wire.insert(place, flight);
     }
 
     fn dispose(&mut self, side: Side) {
@@ -397,8 +425,34 @@ impl<const BITS: u32> LinkPair<BITS> {
     }
 
     fn deliver(&mut self, side: Side, no: FrameNo) {
-        self.frames[no as usize].deliveries += 1;
+        let frame = &mut self.frames[no as usize];
+        frame.deliveries += 1;
+        frame.delivered_at.get_or_insert(self.now);
         self.end_mut(side).delivered.push(no);
+    }
+}
+
+impl<const BITS: u32> LinkPair<BITS> {
+    /// Takes in all that decides what happens from now on, and what has come of the frames so far. The order in which
+    /// frames were handed on is left out: it is to be checked as they are.
+    pub fn fingerprint<H: Hasher>(&self, hasher: &mut H) {
+        let ahead = |time: Time| time.as_ps().saturating_sub(self.now.as_ps());
+        for (at, side, order) in &self.orders {
+            (ahead(*at), *side as u8, order).hash(hasher);
+        }
+        for frame in &self.frames {
+            (frame.departure, frame.deliveries, frame.vanished).hash(hasher);
+        }
+        for end in &self.ends {
+            let counters = end.endpoint.counters();
+            (&end.queue, ahead(end.free_at), end.wanted, end.kept).hash(hasher);
+            (counters.lost, counters.abandoned, counters.overflowed > 0).hash(hasher);
+            end.endpoint.fingerprint(self.now, hasher);
+            for flight in &end.wire {
+                (ahead(flight.arrives), flight.frame).hash(hasher);
+                hash_signal(flight.signal.as_ref(), hasher);
+            }
+        }
     }
 }
 

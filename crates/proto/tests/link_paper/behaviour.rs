@@ -6,7 +6,7 @@ use wiremend_proto::link::paper::{
 use wiremend_units::Time;
 use wiremend_wire::Quanta;
 
-use crate::pair::{Fate, Pair};
+use crate::pair::Pair;
 
 const CONFIG: Config = Config::GBPS_100;
 
@@ -108,7 +108,7 @@ fn copies_go_round_until_they_are_acknowledged() {
 #[test]
 fn what_does_not_come_is_given_up_after_the_timeout() {
     let mut pair = Pair::new(CONFIG);
-    pair.fate = Fate { loses_repeats: true, ..pair.fate };
+    pair.loses_repeats = true;
     pair.stream(1);
     pair.lose(1);
     pair.stream(2);

@@ -12,19 +12,11 @@ pub(crate) struct Pair {
     pub(crate) delivered: Vec<u32>,
     /// Ticks that have passed.
     pub(crate) ticks: u64,
-    /// Whether what is sent back, and what is sent again, arrives.
-    pub(crate) fate: Fate,
+    /// What is sent again does not arrive.
+    pub(crate) loses_repeats: bool,
     tx_loop: VecDeque<Copy>,
     rx_loop: VecDeque<Copy>,
     sent: u32,
-}
-
-/// What the cable does besides losing what it is told to.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Fate {
-    pub(crate) loses_notifications: bool,
-    pub(crate) loses_acks: bool,
-    pub(crate) loses_repeats: bool,
 }
 
 /// A frame that goes round, behind its header.
@@ -41,7 +33,7 @@ impl Pair {
             receiver: Receiver::new(config),
             delivered: Vec::new(),
             ticks: 0,
-            fate: Fate::default(),
+            loses_repeats: false,
             tx_loop: VecDeque::new(),
             rx_loop: VecDeque::new(),
             sent: 0,
@@ -90,15 +82,8 @@ impl Pair {
     /// A courier's turn; whether it left.
     pub(crate) fn courier(&mut self) -> bool {
         let Some(ack) = self.receiver.on_egress() else { return false };
-        if !self.fate.loses_acks {
-            self.sender.on_signal(&Signal::Ack(ack));
-        }
+        self.sender.on_signal(&Signal::Ack(ack));
         true
-    }
-
-    /// The last copy does not make it into the TX loop.
-    pub(crate) fn forget_copy(&mut self) {
-        self.tx_loop.pop_back();
     }
 
     /// Turns of both loops, until one changes nothing.
@@ -127,13 +112,6 @@ impl Pair {
         self.rx_loop.len()
     }
 
-    /// Frames that were sent and never handed on.
-    pub(crate) fn lost(&self) -> Vec<u32> {
-        let mut arrived = vec![false; self.sent as usize];
-        self.delivered.iter().for_each(|frame| arrived[*frame as usize] = true);
-        (0..self.sent).filter(|frame| !arrived[*frame as usize]).collect()
-    }
-
     fn turn(&mut self) -> bool {
         let mut changed = false;
         for _ in 0..self.tx_loop.len() {
@@ -142,7 +120,7 @@ impl Pair {
             changed |= judgement != Judgement::Again;
             match judgement {
                 Judgement::Again => self.tx_loop.push_back(copy),
-                Judgement::Resend { copies } if !self.fate.loses_repeats => {
+                Judgement::Resend { copies } if !self.loses_repeats => {
                     let again = Copy { signal: copy.signal.sent_again(), ..copy };
                     (0..copies).for_each(|_| self.arrive(again));
                 }
@@ -173,7 +151,7 @@ impl Pair {
     }
 
     fn notify(&mut self, notification: Option<Signal>) {
-        if let Some(notification) = notification.filter(|_| !self.fate.loses_notifications) {
+        if let Some(notification) = notification {
             self.sender.on_signal(&notification);
         }
     }
