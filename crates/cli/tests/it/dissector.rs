@@ -191,7 +191,7 @@ fn dissect(path: &Path) -> Vec<Dissected> {
     let complaints = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success() && !complaints.contains("Lua"), "{complaints}");
     let text = String::from_utf8(output.stdout).unwrap();
-    text.lines().map(|line| Dissected::of(line)).collect()
+    text.lines().map(Dissected::of).collect()
 }
 
 impl Dissected {
