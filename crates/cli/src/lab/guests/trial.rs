@@ -25,9 +25,10 @@ const START_LIMIT: Duration = Duration::from_mins(3);
 #[test]
 fn two_guests_write_to_each_other() {
     if std::env::var_os(INSIDE).is_some_and(|what| what == MEASURE) {
-        return measure(&Parts::find().unwrap());
+        return measure(&Parts::find().unwrap(), &std::env::temp_dir());
     }
-    if let Some(mut inside) = inside("two_guests_write_to_each_other", MEASURE) {
+    let directory = tempdir().unwrap();
+    if let Some(mut inside) = inside("two_guests_write_to_each_other", MEASURE, directory.path()) {
         let output = inside.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
@@ -41,9 +42,11 @@ fn two_guests_write_to_each_other() {
 #[test]
 fn guests_end_with_the_process_that_started_them() {
     if std::env::var_os(INSIDE).is_some_and(|what| what == CRASH) {
-        crash(&Parts::find().unwrap());
+        crash(&Parts::find().unwrap(), &std::env::temp_dir());
     }
-    if let Some(mut inside) = inside("guests_end_with_the_process_that_started_them", CRASH) {
+    let directory = tempdir().unwrap();
+    if let Some(mut inside) = inside("guests_end_with_the_process_that_started_them", CRASH, directory.path())
+    {
         let output = inside.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         let [process] = &processes(&text)[..] else { panic!("{output:?}") };
@@ -55,14 +58,13 @@ fn guests_end_with_the_process_that_started_them() {
     }
 }
 
-fn measure(parts: &Parts) {
-    let directory = tempdir().unwrap();
+fn measure(parts: &Parts, directory: &Path) {
     ip("link add bridge type bridge");
     ip("link set bridge up");
     let started = Instant::now();
-    let image = Image::build(parts, directory.path()).unwrap();
+    let image = Image::build(parts, directory).unwrap();
     println!("image of {} bytes in {:?}", fs::metadata(&image.root).unwrap().len(), started.elapsed());
-    let [mut a, mut b] = [1, 2].map(|number| start(&image, number, directory.path()));
+    let [mut a, mut b] = [1, 2].map(|number| start(&image, number, directory));
     for guest in [&mut a, &mut b] {
         guest.wait_ready(START_LIMIT).unwrap();
     }
@@ -88,11 +90,10 @@ fn measure(parts: &Parts) {
     println!("all in {:?}", started.elapsed());
 }
 
-fn crash(parts: &Parts) -> ! {
-    let directory = tempdir().unwrap();
+fn crash(parts: &Parts, directory: &Path) -> ! {
     ip("link add bridge type bridge");
-    let image = Image::build(parts, directory.path()).unwrap();
-    let guest = start(&image, 1, directory.path());
+    let image = Image::build(parts, directory).unwrap();
+    let guest = start(&image, 1, directory);
     std::thread::sleep(Duration::from_millis(500));
     assert!(is_running(&guest.process_id().to_string()), "it runs as long as we do");
     // Nothing is dropped.
@@ -115,8 +116,8 @@ fn start(image: &Image<'_>, number: u8, directory: &Path) -> Guest {
     guest
 }
 
-/// This very test, in a network namespace that ends with it; none if something is missing here.
-fn inside(test: &str, what: &str) -> Option<Command> {
+/// This very test, in a network namespace that ends with it and with a directory of its own; none if something is missing here.
+fn inside(test: &str, what: &str, directory: &Path) -> Option<Command> {
     if let Some(why) = &*LACKING {
         return skip(why);
     }
@@ -136,7 +137,7 @@ fn inside(test: &str, what: &str) -> Option<Command> {
         "--nocapture",
         &format!("{}::{test}", module_path!().split_once("::").unwrap().1),
     ]);
-    command.env(INSIDE, what);
+    command.env(INSIDE, what).env("TMPDIR", directory);
     Some(command)
 }
 
