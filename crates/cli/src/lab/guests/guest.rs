@@ -5,6 +5,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -155,6 +156,8 @@ fn machine(image: &Image<'_>, log: &Path) -> Command {
     let parts = image.parts;
     let mut command = Command::new(&parts.setpriv);
     command.args(["--pdeathsig", "KILL"]).arg(&parts.qemu);
+    // Ctrl-C is for us, who then end it.
+    command.process_group(0);
     command.args(["-accel", "tcg", "-machine", "q35", "-cpu", "max", "-smp", "1"]);
     command.arg("-m").arg(MEMORY_MB.to_string());
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);

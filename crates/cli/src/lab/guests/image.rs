@@ -36,7 +36,7 @@ impl<'a> Image<'a> {
         }
         put("/init", INIT.as_bytes())?;
         put("/serve", SERVE.as_bytes())?;
-        for directory in ["/dev", "/proc", "/sys", "/tmp"] {
+        for directory in ["/dev", "/proc", "/run", "/sys"] {
             archive.directory(directory).map_err(Trouble::file(&root))?;
         }
         archive.finish().map_err(Trouble::file(&root))?;

@@ -3,10 +3,10 @@
 # wiremend.address (with prefix), wiremend.mtu.
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
-export PATH=/usr/bin:/bin HOME=/tmp
+export PATH=/usr/bin:/bin HOME=/run TMPDIR=/run
 mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
-mount -t tmpfs tmpfs /tmp
+mount -t tmpfs tmpfs /run
 
 # Open from here on: what comes between two openings of a line is lost.
 exec 3<>/dev/ttyS1
