@@ -4,6 +4,7 @@ mod bad_input;
 mod captures;
 mod claims;
 mod decode;
+mod dissector;
 mod model;
 mod program;
 mod runs;
