@@ -9,7 +9,7 @@ use std::io::{self, IoSlice};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread;
+use std::thread::{self, ScopedJoinHandle};
 use std::time::Duration;
 
 use wiremend_dataplane::cable::Ailment;
@@ -20,7 +20,7 @@ use wiremend_dataplane::port::Impaired;
 use wiremend_dataplane::relay::{Bump, BumpConfig};
 use wiremend_dataplane::sys::packet::{Arrival, PacketSocket, Pieces, SEND_MAX, Tap};
 use wiremend_dataplane::sys::sched::thread_time;
-use wiremend_dataplane::sys::wait::Waker;
+use wiremend_dataplane::sys::wait::{Waker, precise_timers};
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;
@@ -28,6 +28,7 @@ use wiremend_wire::link::Dialect;
 
 type Trouble = Box<dyn Error + Send + Sync>;
 
+#[expect(clippy::disallowed_methods, reason = "a program of its own")]
 fn main() -> Result<(), Trouble> {
     let frames = std::env::args().nth(1).map_or(Ok(400_000), |text| text.parse())?;
     NetNs::new()?.run(move || measure_all(frames))?
@@ -64,7 +65,63 @@ fn measure_all(frames: u64) -> Result<(), Trouble> {
             show(&format!("relay, {name}, loss {loss}"), side, &runs, &bare);
         }
     }
+    recover(frames / 10)
+}
+
+/// How long it takes from a gap that is seen to the frame that fills it, beside a round trip between two processes that do nothing else.
+fn recover(frames: u64) -> Result<(), Trouble> {
+    const LOSS: f64 = 2e-2;
+    let trips = echo(2000)?;
+    let run = carry_at(Some(PER_SECOND), frames, 1514, |side, lan, link| relay(side, LOSS, lan, link))?;
+    let [trip_p50, trip_p99] =
+        [500, 990].map(|per_mille| trips[trips.len() * per_mille / 1000].as_secs_f64() * 1e6);
+    println!("\n{PER_SECOND} frames a second, loss {LOSS}: recovery p50 / p99 {}", run.delays);
+    println!("a round trip over the same wire: p50 / p99 {trip_p50:.0} / {trip_p99:.0} µs");
     Ok(())
+}
+
+/// Frames a second where nothing is to be waited for but the link.
+const PER_SECOND: u64 = 5000;
+
+/// Round trips over the link between two processes that sleep, ascending.
+fn echo(count: usize) -> Result<Vec<Duration>, Trouble> {
+    let (mut near, mut far) = (socket("link-b")?, socket("link-a")?);
+    let stop = AtomicBool::new(false);
+    let frame = [0; 60];
+    let trip = |port: &mut PacketSocket, clock: &Clock, waker: &Waker| -> Result<bool, Trouble> {
+        if port.take().is_some() {
+            port.release();
+            return Ok(true);
+        }
+        idle(Poll::Sleep, clock, [port, port], waker, Some(clock.now() + Span::from_ms(5)))?;
+        Ok(false)
+    };
+    thread::scope(|scope| {
+        let mirror = scope.spawn(|| -> Result<(), Trouble> {
+            precise_timers();
+            let (clock, waker) = (Clock::start(), Waker::new()?);
+            while !stop.load(Ordering::Relaxed) {
+                if trip(&mut far, &clock, &waker)? {
+                    far.send(&[[IoSlice::new(&frame), IoSlice::new(&[]), IoSlice::new(&[])]])?;
+                }
+            }
+            Ok(())
+        });
+        precise_timers();
+        let (clock, waker) = (Clock::start(), Waker::new()?);
+        let mut trips = Vec::with_capacity(count);
+        while trips.len() < count {
+            let begun = clock.now();
+            near.send(&[[IoSlice::new(&frame), IoSlice::new(&[]), IoSlice::new(&[])]])?;
+            while !trip(&mut near, &clock, &waker)? {}
+            trips.push(Duration::from_nanos(clock.now().since(begun).as_ns()));
+            idle(Poll::Sleep, &clock, [&near, &near], &waker, Some(clock.now() + Span::from_us(200)))?;
+        }
+        stop.store(true, Ordering::Relaxed);
+        mirror.join().map_err(|_| "the echo ended badly")??;
+        trips.sort_unstable();
+        Ok(trips)
+    })
 }
 
 const SIDES: [&str; 2] = ["sending", "receiving"];
@@ -212,8 +269,19 @@ fn carry<C: Carrier>(
     bytes: usize,
     make: impl Fn(usize, PacketSocket, PacketSocket) -> Result<C, Trouble> + Sync,
 ) -> Result<Run, Trouble> {
+    carry_at(None, frames, bytes, make)
+}
+
+/// The same at so many frames a second.
+fn carry_at<C: Carrier>(
+    per_second: Option<u64>,
+    frames: u64,
+    bytes: usize,
+    make: impl Fn(usize, PacketSocket, PacketSocket) -> Result<C, Trouble> + Sync,
+) -> Result<Run, Trouble> {
     let (carried, ready, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let drive = |side: usize, lan: &str, link: &str| -> Result<(f64, String), Trouble> {
+        precise_timers();
         let mut carrier = make(side, socket(lan)?, socket(link)?)?;
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let (mut told, mut began) = (0, None);
@@ -233,17 +301,17 @@ fn carry<C: Carrier>(
                 idle(Poll::Sleep, &clock, carrier.ports(), &waker, Some(due))?;
             }
         }
-        let taken = thread_time() - began.ok_or("a link did not start")?;
+        let taken = thread_time().saturating_sub(began.ok_or("a link did not start")?);
         Ok((frames as f64 / taken.as_secs_f64(), carrier.delays()))
     };
     thread::scope(|scope| {
         let drive = &drive;
         let workers = [(0, "lan-a", "link-a"), (1, "lan-b", "link-b")]
             .map(|(side, lan, link)| scope.spawn(move || drive(side, lan, link)));
-        while ready.load(Ordering::Acquire) < 2 && !workers.iter().any(|worker| worker.is_finished()) {
+        while ready.load(Ordering::Acquire) < 2 && !workers.iter().any(ScopedJoinHandle::is_finished) {
             thread::yield_now();
         }
-        let generated = generate(frames, bytes, &carried);
+        let generated = generate(per_second, frames, bytes, &carried);
         stop.store(true, Ordering::Relaxed);
         let [sending, receiving] = workers.map(|worker| worker.join().map_err(|_| "a carrier ended badly"));
         let ((sending, _), (receiving, delays)) = (sending??, receiving??);
@@ -267,8 +335,8 @@ fn blast(frames: u64, bytes: usize) -> Result<f64, Trouble> {
     let ahead = Arc::new(AtomicU64::new(u64::MAX / 2));
     thread::spawn(move || {
         let begin = thread_time();
-        generate(frames, bytes, &ahead)?;
-        Ok((thread_time() - begin).as_secs_f64())
+        generate(None, frames, bytes, &ahead)?;
+        Ok(thread_time().saturating_sub(begin).as_secs_f64())
     })
     .join()
     .map_err(|_| "the generator ended badly")?
@@ -289,31 +357,34 @@ fn config() -> BumpConfig {
     }
 }
 
-/// Sends frames, at most a window ahead of those that were carried, and waits for the last.
-fn generate(frames: u64, bytes: usize, carried: &AtomicU64) -> Result<(), Trouble> {
+/// Sends frames, at most a window ahead of those that were carried, and waits for the last. Where nothing counts what was carried, it waits
+/// for nothing.
+fn generate(per_second: Option<u64>, frames: u64, bytes: usize, carried: &AtomicU64) -> Result<(), Trouble> {
     const WINDOW: u64 = 512;
+    /// Nothing was carried for so long: something is wrong.
+    const PATIENCE: Span = Span::from_ms(10_000);
     let port = socket("gen")?;
     port.tap(Tap::Nothing)?;
+    let (clock, waker) = (Clock::start(), Waker::new()?);
     let mut frame = vec![0; bytes];
     frame[..14].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x08, 0x00]);
-    let begun = carried.load(Ordering::Relaxed);
-    let mut sent = 0;
-    let mut idle_rounds = 0_u64;
-    while sent < frames || carried.load(Ordering::Relaxed).wrapping_sub(begun) < frames && begun == 0 {
-        let done = carried.load(Ordering::Relaxed).wrapping_sub(begun);
-        let room = if begun == 0 { WINDOW.saturating_sub(sent - done.min(sent)) } else { WINDOW };
-        let count = room.min(SEND_MAX as u64).min(frames - sent) as usize;
-        if count == 0 {
-            idle_rounds += 1;
-            if idle_rounds > 200_000_000 {
-                return Err(format!("{done} of {sent} frames arrived").into());
-            }
+    let (mut sent, mut moved) = (0, clock.now());
+    loop {
+        let done = carried.load(Ordering::Relaxed);
+        let due = per_second.map_or(frames, |rate| clock.now().as_ns() * rate / 1_000_000_000);
+        let count = (WINDOW + done).min(due).min(frames).saturating_sub(sent).min(SEND_MAX as u64) as usize;
+        if count > 0 {
+            let batch = [[IoSlice::new(&frame), IoSlice::new(&[]), IoSlice::new(&[])]; SEND_MAX];
+            sent += port.send(&batch[..count])? as u64;
+            moved = clock.now();
+        } else if done >= frames {
+            return Ok(());
+        } else if clock.now() > moved + PATIENCE {
+            return Err(format!("only {done} of {sent} frames were carried").into());
+        } else if per_second.is_some() {
+            idle(Poll::Sleep, &clock, [&port, &port], &waker, Some(clock.now() + Span::from_us(100)))?;
+        } else {
             thread::yield_now();
-            continue;
         }
-        idle_rounds = 0;
-        let batch = vec![[IoSlice::new(&frame), IoSlice::new(&[]), IoSlice::new(&[])]; count];
-        sent += port.send(&batch)? as u64;
     }
-    Ok(())
 }
