@@ -16,11 +16,12 @@ use wiremend_dataplane::cable::Ailment;
 use wiremend_dataplane::drive::{Clock, Poll, idle};
 use wiremend_dataplane::net::offload::Offload;
 use wiremend_dataplane::net::{self, End, Interface, NetNs, Saved, tc};
-use wiremend_dataplane::port::Impaired;
+use wiremend_dataplane::port::{Impaired, LinuxPort, Port};
 use wiremend_dataplane::relay::{Bump, BumpConfig};
 use wiremend_dataplane::sys::packet::{Arrival, PacketSocket, Pieces, SEND_MAX, Tap};
 use wiremend_dataplane::sys::sched::thread_time;
 use wiremend_dataplane::sys::wait::{Waker, precise_timers};
+use wiremend_dataplane::sys::xdp::{XdpMode, XdpSocket};
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};
 use wiremend_wire::MacAddr;
@@ -30,11 +31,23 @@ type Trouble = Box<dyn Error + Send + Sync>;
 
 #[expect(clippy::disallowed_methods, reason = "a program of its own")]
 fn main() -> Result<(), Trouble> {
-    let frames = std::env::args().nth(1).map_or(Ok(400_000), |text| text.parse())?;
-    NetNs::new()?.run(move || measure_all(frames))?
+    let kind = match std::env::args().nth(1).as_deref() {
+        None | Some("packet") => Kind::Packet,
+        Some("native") => Kind::Xdp(XdpMode::Native),
+        Some("generic") => Kind::Xdp(XdpMode::Generic),
+        Some(other) => return Err(format!("`{other}` is no kind of port: packet, native or generic").into()),
+    };
+    NetNs::new()?.run(move || measure_all(kind, 400_000))?
 }
 
-fn measure_all(frames: u64) -> Result<(), Trouble> {
+/// How frames come in and go out.
+#[derive(Clone, Copy)]
+enum Kind {
+    Packet,
+    Xdp(XdpMode),
+}
+
+fn measure_all(kind: Kind, frames: u64) -> Result<(), Trouble> {
     for (a, b) in [("gen", "lan-a"), ("link-a", "link-b"), ("lan-b", "sink")] {
         net::new_veth(End::here(a), End::here(b))?;
         for name in [a, b] {
@@ -53,26 +66,28 @@ fn measure_all(frames: u64) -> Result<(), Trouble> {
         "frames per second of CPU", "60 B", "1514 B", "recovery p50 / p99"
     );
     let sizes = [60, 1514];
-    let bare = each(sizes, |bytes| carry(frames, bytes, forwarder))?;
+    let bare = each(sizes, |bytes| carry(kind, None, frames, bytes, forwarder))?;
     for (side, name) in SIDES.iter().enumerate() {
         show(&format!("bare forwarder, {name}"), side, &bare, &bare);
     }
     let kernel = each(sizes, |bytes| redirect(frames, bytes))?;
     show("redirect in the kernel", 0, &kernel, &bare);
     for loss in [0.0, 1e-4, 1e-3, 1e-2] {
-        let runs = each(sizes, |bytes| carry(frames, bytes, |side, lan, link| relay(side, loss, lan, link)))?;
+        let runs = each(sizes, |bytes| {
+            carry(kind, None, frames, bytes, |side, lan, link| relay(side, loss, lan, link))
+        })?;
         for (side, name) in SIDES.iter().enumerate() {
             show(&format!("relay, {name}, loss {loss}"), side, &runs, &bare);
         }
     }
-    recover(frames / 10)
+    recover(kind, frames / 10)
 }
 
 /// How long it takes from a gap that is seen to the frame that fills it, beside a round trip between two processes that do nothing else.
-fn recover(frames: u64) -> Result<(), Trouble> {
+fn recover(kind: Kind, frames: u64) -> Result<(), Trouble> {
     const LOSS: f64 = 2e-2;
     let trips = echo(2000)?;
-    let run = carry_at(Some(PER_SECOND), frames, 1514, |side, lan, link| relay(side, LOSS, lan, link))?;
+    let run = carry(kind, Some(PER_SECOND), frames, 1514, |side, lan, link| relay(side, LOSS, lan, link))?;
     let [trip_p50, trip_p99] =
         [500, 990].map(|per_mille| trips[trips.len() * per_mille / 1000].as_secs_f64() * 1e6);
     println!("\n{PER_SECOND} frames a second, loss {LOSS}: recovery p50 / p99 {}", run.delays);
@@ -154,6 +169,14 @@ fn socket(name: &str) -> Result<PacketSocket, Trouble> {
     Ok(socket)
 }
 
+/// A port of this kind that sees everything on an interface.
+fn port(kind: Kind, name: &str) -> Result<LinuxPort, Trouble> {
+    let Kind::Xdp(mode) = kind else { return Ok(LinuxPort::Packet(socket(name)?)) };
+    let opened = XdpSocket::open(Interface::by_name(name)?.index, 1, Dialect::default().ethertype, mode)?;
+    opened.tap(Tap::All)?;
+    Ok(LinuxPort::Xdp(Box::new(opened)))
+}
+
 /// What stands at one end of the link.
 trait Carrier {
     /// As [`Bump::turn`].
@@ -168,12 +191,12 @@ trait Carrier {
 
 /// Takes frames from each port and sends them by the other, from the ring in which they came.
 struct Forwarder {
-    ports: [PacketSocket; 2],
+    ports: [LinuxPort; 2],
     carried: u64,
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "it is one of a kind")]
-fn forwarder(_side: usize, lan: PacketSocket, link: PacketSocket) -> Result<Forwarder, Trouble> {
+fn forwarder(_side: usize, lan: LinuxPort, link: LinuxPort) -> Result<Forwarder, Trouble> {
     Ok(Forwarder { ports: [lan, link], carried: 0 })
 }
 
@@ -181,23 +204,25 @@ impl Carrier for Forwarder {
     fn turn(&mut self, _now: Time) -> io::Result<bool> {
         let mut most = 0;
         for from in 0..2 {
+            let [lan, link] = &mut self.ports;
+            let (from_port, to_port) = if from == 0 { (lan, link) } else { (link, lan) };
             let mut arrivals: [Option<Arrival>; SEND_MAX] = [None; SEND_MAX];
             let mut count = 0;
             while count < SEND_MAX
-                && let Some(arrival) = self.ports[from].take()
+                && let Some(arrival) = from_port.take()
             {
                 arrivals[count] = Some(arrival);
                 count += 1;
             }
             let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
             for (pieces, arrival) in batch.iter_mut().zip(arrivals.iter().flatten()) {
-                pieces[0] = IoSlice::new(self.ports[from].bytes(arrival));
+                pieces[0] = IoSlice::new(from_port.bytes(arrival));
             }
             let mut sent = 0;
             while sent < count {
-                sent += self.ports[1 - from].send(&batch[sent..count])?;
+                sent += to_port.send(&batch[sent..count])?;
             }
-            self.ports[from].release();
+            from_port.release();
             self.carried += if from == 1 { count as u64 } else { 0 };
             most = most.max(count);
         }
@@ -225,9 +250,9 @@ impl Carrier for Forwarder {
     }
 }
 
-type Relay = Bump<Impaired<PacketSocket>>;
+type Relay = Bump<Impaired<LinuxPort>>;
 
-fn relay(side: usize, loss: f64, lan: PacketSocket, link: PacketSocket) -> Result<Relay, Trouble> {
+fn relay(side: usize, loss: f64, lan: LinuxPort, link: LinuxPort) -> Result<Relay, Trouble> {
     let ailment = Ailment { loss, ..Ailment::default() };
     let link = Impaired::new(link, ailment.impairments(side as u64)?);
     let mut bump = Bump::new(Impaired::new(lan, Ailment::default().impairments(0)?), link, config());
@@ -263,26 +288,19 @@ impl Carrier for Relay {
     }
 }
 
-/// Sends frames from one LAN to the other over two of a kind, and measures what both have computed.
+/// Sends frames from one LAN to the other over two of a kind, at so many a second or as fast as they are taken, and measures what both
+/// have computed.
 fn carry<C: Carrier>(
-    frames: u64,
-    bytes: usize,
-    make: impl Fn(usize, PacketSocket, PacketSocket) -> Result<C, Trouble> + Sync,
-) -> Result<Run, Trouble> {
-    carry_at(None, frames, bytes, make)
-}
-
-/// The same at so many frames a second.
-fn carry_at<C: Carrier>(
+    kind: Kind,
     per_second: Option<u64>,
     frames: u64,
     bytes: usize,
-    make: impl Fn(usize, PacketSocket, PacketSocket) -> Result<C, Trouble> + Sync,
+    make: impl Fn(usize, LinuxPort, LinuxPort) -> Result<C, Trouble> + Sync,
 ) -> Result<Run, Trouble> {
     let (carried, ready, stop) = (AtomicU64::new(0), AtomicU64::new(0), AtomicBool::new(false));
     let drive = |side: usize, lan: &str, link: &str| -> Result<(f64, String), Trouble> {
         precise_timers();
-        let mut carrier = make(side, socket(lan)?, socket(link)?)?;
+        let mut carrier = make(side, port(kind, lan)?, port(kind, link)?)?;
         let (clock, waker) = (Clock::start(), Waker::new()?);
         let (mut told, mut began) = (0, None);
         while !stop.load(Ordering::Relaxed) {

@@ -9,6 +9,7 @@ mod program;
 mod queue;
 mod ring;
 
+use std::cell::Cell;
 use std::io::{self, IoSlice};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
@@ -25,6 +26,8 @@ pub struct XdpSocket {
     /// Whose turn it is.
     next: usize,
     ethertype: u16,
+    /// Drops that were reported.
+    reported: Cell<u64>,
 }
 
 /// Where the program runs.
@@ -51,7 +54,7 @@ impl XdpSocket {
         let queues =
             (0..queues).map(|queue| Queue::open(index, queue as u32)).collect::<io::Result<Vec<_>>>()?;
         let ready = ready_when(&queues)?;
-        Ok(Self { queues, program, ready, next: 0, ethertype })
+        Ok(Self { queues, program, ready, next: 0, ethertype, reported: Cell::new(0) })
     }
 
     /// What is seen from here on.
@@ -111,13 +114,13 @@ impl XdpSocket {
         Ok(count)
     }
 
-    /// What the kernel has counted.
+    /// What the kernel has counted since the last time; it does not say how much it has seen.
     pub fn kernel_counts(&self) -> io::Result<KernelCounts> {
-        let mut counts = KernelCounts::default();
+        let mut dropped = 0;
         for queue in &self.queues {
-            counts.dropped += queue.dropped()?;
+            dropped += queue.dropped()?;
         }
-        Ok(counts)
+        Ok(KernelCounts { seen: 0, dropped: dropped - self.reported.replace(dropped) })
     }
 }
 
