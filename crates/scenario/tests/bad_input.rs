@@ -338,7 +338,15 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = []",
-            "s.toml:17:1: a script without rules hits nothing; add a rule",
+            "s.toml:17:1: a script without rules hits nothing; add a rule, or name a file of `faults`",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nfaults = \" \"",
+            "s.toml:20:10: `faults` is empty; name a file",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ link = \"nak\" }]",
+            "s.toml:20:19: unknown link `nak`; allowed: data, dummy, ack, missing, hello",
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ psn = 7, packet = \"nack\" }]",
@@ -346,7 +354,7 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ frame = 7 }]",
-            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, nth, count",
+            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, link, seq, nth, count",
         ),
         (
             "[[switch.class]]\nnumber = 3\nweight = 0",

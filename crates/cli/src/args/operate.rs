@@ -208,6 +208,16 @@ pub(crate) struct LabWire {
     pub(crate) queue: Bytes,
     #[command(flatten)]
     pub(crate) ailment: LabAilment,
+    /// Hit the frames of a protected link that this list names, a line each: `forth data 5 1` is frame 5
+    /// from A to B, the first time that it is sent
+    #[arg(long, value_name = "FILE", conflicts_with = "change")]
+    pub(crate) faults: Option<PathBuf>,
+    /// Write down the frames of a protected link that are hit, for --faults and for scenarios
+    #[arg(long, value_name = "FILE", conflicts_with = "change")]
+    pub(crate) record: Option<PathBuf>,
+    /// The `EtherType` of the protected link's header, for --faults and --record
+    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype)]
+    pub(crate) ethertype: u16,
     /// Start all random streams from this seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,

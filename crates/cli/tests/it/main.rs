@@ -7,8 +7,12 @@ mod decode;
 mod dissector;
 #[cfg(target_os = "linux")]
 mod endurance;
+#[cfg(target_os = "linux")]
+mod line;
 mod model;
 mod program;
 mod runs;
 mod traces;
 mod tune;
+#[cfg(target_os = "linux")]
+mod two_hosts;

@@ -1,7 +1,6 @@
 //! Two minutes in the life of a protected link: losses and bursts both ways, relays killed at either end, an interface that goes
 //! down and up. Nothing arrives twice or out of order, and what does not arrive is counted.
 
-mod line;
 mod traffic;
 
 use std::time::{Duration, Instant};
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 use wiremend_dataplane::cable::Ailment;
 use wiremend_dataplane::net::{self, NetNs};
 
-use line::{Line, Side};
+use crate::line::{Line, Side};
 use traffic::{Received, both_ways};
 
 #[test]

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use wiremend_dataplane::net::Interface;
 use wiremend_dataplane::sys::packet::{PacketSocket, Tap};
 
-use super::line::Side;
+use crate::line::Side;
 
 /// What became of the frames that one side was sent.
 #[derive(Clone, Debug, Default)]

@@ -13,28 +13,28 @@ use wiremend_dataplane::net::{self, End, Interface, Saved};
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
 
 /// The processes, and where they are reached. All of it ends with this value.
-pub(super) struct Line {
+pub(crate) struct Line {
     directory: tempfile::TempDir,
     processes: Vec<Child>,
 }
 
 /// The ends of a line: `A` is where the wire begins.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Side {
+pub(crate) enum Side {
     A,
     B,
 }
 
 impl Side {
-    pub(super) const BOTH: [Self; 2] = [Self::A, Self::B];
+    pub(crate) const BOTH: [Self; 2] = [Self::A, Self::B];
 
     /// The interface of the host.
-    pub(super) fn host(self) -> &'static str {
+    pub(crate) fn host(self) -> &'static str {
         ["host-a", "host-b"][self as usize]
     }
 
     /// The interface of the relay to the link.
-    pub(super) fn link(self) -> &'static str {
+    pub(crate) fn link(self) -> &'static str {
         ["link-a", "link-b"][self as usize]
     }
 
@@ -47,7 +47,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Line {
     /// Builds it in the namespace of the calling thread, which is to be a new one, and must last as long as the line.
-    pub(super) fn build(relay_options: &str, wire_options: &str) -> Self {
+    pub(crate) fn build(relay_options: &str, wire_options: &str) -> Self {
         for (a, b) in [("host-a", "lan-a"), ("link-a", "wire-a"), ("wire-b", "link-b"), ("lan-b", "host-b")] {
             net::new_veth(End::here(a), End::here(b)).unwrap();
             for name in [a, b] {
@@ -79,36 +79,36 @@ impl Line {
     }
 
     /// From here on the wire suffers from this in both directions.
-    pub(super) fn impair(&self, ailment: Ailment) {
+    pub(crate) fn impair(&self, ailment: Ailment) {
         let request = CableRequest::Impair { forth: Some(ailment), back: Some(ailment) };
         let _: CableStatus = ask(&self.wire_socket(), &request).unwrap();
     }
 
-    pub(super) fn wire_status(&self) -> Option<CableStatus> {
+    pub(crate) fn wire_status(&self) -> Option<CableStatus> {
         ask(&self.wire_socket(), &CableRequest::Status).ok()
     }
 
-    pub(super) fn status(&self, side: Side) -> Option<Status> {
+    pub(crate) fn status(&self, side: Side) -> Option<Status> {
         let socket = self.directory.path().join(side.link()).join(SOCKET);
         ask(&socket, &Request::Status).ok()
     }
 
     /// Waits until both directions are protected.
-    pub(super) fn await_protection(&self) {
+    pub(crate) fn await_protection(&self) {
         until("both directions are protected", || {
             Side::BOTH.iter().all(|side| self.status(*side).is_some_and(|it| it.sending && it.receiving))
         });
     }
 
     /// Kills the process that carries the frames of one relay.
-    pub(super) fn kill(&self, side: Side) {
+    pub(crate) fn kill(&self, side: Side) {
         let pid = self.status(side).unwrap().pid;
         let killed = Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
         assert!(killed.success());
     }
 
     /// The memory that the process which carries frames holds, in bytes.
-    pub(super) fn resident_bytes(&self, side: Side) -> u64 {
+    pub(crate) fn resident_bytes(&self, side: Side) -> u64 {
         let pid = self.status(side).unwrap().pid;
         let statm = fs::read_to_string(format!("/proc/{pid}/statm")).unwrap();
         statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -153,7 +153,7 @@ impl Drop for Line {
     }
 }
 
-pub(super) fn until(what: &str, mut holds: impl FnMut() -> bool) {
+pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !holds() {
         assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
