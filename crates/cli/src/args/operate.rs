@@ -178,7 +178,76 @@ pub(crate) struct Lab {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabCommand {
+    Tcp(Box<LabTcp>),
     Wire(Box<LabWire>),
+}
+
+/// Send TCP over a link that corrupts, without and with protection
+///
+/// Builds host A, a relay, a wire, a relay and host B in networks of its own, and measures what TCP of this
+/// kernel gets through: over the clean link, over one that corrupts, and over one that corrupts and is
+/// protected. Then it lets one transfer see all three. With --out it writes these files:
+///
+///   goodput.svg   the transfer over time
+///   tcp.json      all numbers
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab tcp --loss 1e-3
+  wiremend lab tcp --loss 1e-2 --cc cubic --out results
+  wiremend lab tcp --rate 100Mbps --delay 1ms --mode non-blocking
+
+It needs root, or user namespaces; it touches nothing outside of its own networks."
+)]
+pub(crate) struct LabTcp {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// How fast the link is [default: 200Mbps, or half of what this machine carries if that is less]
+    #[arg(long, value_name = "RATE", value_parser = parse_lab_rate)]
+    pub(crate) rate: Option<Rate>,
+    /// How long each transfer lasts; the one over time takes six times as long
+    #[arg(long, value_name = "S", default_value = "2", value_parser = parse_seconds)]
+    pub(crate) seconds: f64,
+    /// How often everything is measured; medians are told
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Congestion controls [default: cubic and bbr, as far as the kernel has them]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) cc: Vec<String>,
+    /// How long a frame is under way between the link and host B: the rest of its path
+    #[arg(long, value_name = "TIME", default_value = "4ms")]
+    pub(crate) path_delay: Span,
+    #[command(flatten)]
+    pub(crate) chain: LabChain,
+    /// Write a drawing and all numbers into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// What the link of a lab is like
+#[derive(Args, Debug, Clone)]
+pub(crate) struct LabChain {
+    /// How long a frame is under way on the link
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub(crate) delay: Span,
+    /// Room before the link
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    pub(crate) queue: Bytes,
+    /// Whether frames wait for those before them, while they are protected
+    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    pub(crate) mode: Mode,
+    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(crate) copies: Option<u8>,
+    /// Start all random streams from this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// Join two interfaces as a cable would, and corrupt what crosses it
@@ -240,6 +309,19 @@ pub(crate) struct LabAilment {
     /// Every N-th frame is hit
     #[arg(long, value_name = "N")]
     pub(crate) every: Option<u64>,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.5..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a transfer lasts 0.5 to 3600 seconds".into()),
+    }
+}
+
+fn parse_lab_rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    let allowed = Rate::from_bits_per_s(1_000_000)..=Rate::gbps(100);
+    if allowed.contains(&rate) { Ok(rate) } else { Err("a link of the lab has 1Mbps to 100Gbps".into()) }
 }
 
 fn parse_ethertype(text: &str) -> Result<u16, String> {

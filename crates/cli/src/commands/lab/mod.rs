@@ -1,5 +1,6 @@
 //! `wiremend lab`: try things out between namespaces of this machine.
 
+mod tcp;
 mod wire;
 
 use crate::args::operate::{Lab, LabCommand};
@@ -7,6 +8,7 @@ use crate::failure::{Answer, Failure};
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     match &asked.command {
+        LabCommand::Tcp(asked) => tcp::run(asked),
         LabCommand::Wire(asked) => wire::run(asked),
     }
 }
