@@ -229,7 +229,7 @@ impl Chain {
 impl Drop for Chain {
     fn drop(&mut self) {
         // All at once: each takes its time.
-        for part in self.relays.iter().chain([&self.wire]).chain(&self.path) {
+        for part in self.relays.iter_mut().chain([&mut self.wire]).chain(&mut self.path) {
             part.dismiss();
         }
     }

@@ -22,6 +22,8 @@ pub(super) struct Part {
     process: Child,
     socket: PathBuf,
     log: PathBuf,
+    /// It was asked to end: asked twice, it would end at once and leave things behind.
+    dismissed: bool,
 }
 
 /// It answers within this, or does not work.
@@ -51,7 +53,7 @@ impl Part {
         };
         let process =
             start().map_err(|error| Failure::Environment(format!("cannot start the {name}: {error}")))?;
-        Ok(Self { name, process, socket, log })
+        Ok(Self { name, process, socket, log, dismissed: false })
     }
 
     /// Waits until it answers.
@@ -88,9 +90,11 @@ impl Part {
     }
 
     /// Asks it to end, and does not wait.
-    pub(super) fn dismiss(&self) {
-        // It fails only if it has ended.
-        let _ = process::terminate(self.process.id());
+    pub(super) fn dismiss(&mut self) {
+        if !std::mem::replace(&mut self.dismissed, true) {
+            // It fails only if it has ended.
+            let _ = process::terminate(self.process.id());
+        }
     }
 }
 

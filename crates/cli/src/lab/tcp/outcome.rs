@@ -43,6 +43,8 @@ pub(crate) struct Transfers {
     pub(crate) median_bps: f64,
     /// Round by round.
     pub(crate) bps: Vec<f64>,
+    /// Bytes that arrived in each tenth of a second, round by round.
+    pub(crate) tenths: Vec<Vec<u64>>,
     /// Segments sent again, round by round.
     pub(crate) retransmitted: Vec<u64>,
 }
@@ -76,15 +78,15 @@ impl Timeline {
 
 impl Goodput {
     pub(crate) fn new(control: &str) -> Self {
-        let none = |state| Transfers { state, median_bps: 0.0, bps: Vec::new(), retransmitted: Vec::new() };
+        let none = |state| Transfers { state, median_bps: 0.0, bps: Vec::new(), tenths: Vec::new(), retransmitted: Vec::new() };
         Self { control: control.to_owned(), states: State::ALL.map(none) }
     }
 
-    #[expect(clippy::needless_pass_by_value, reason = "nothing else is done with it")]
     pub(crate) fn add(&mut self, state: State, stream: Stream) {
         let transfers = &mut self.states[state as usize];
         transfers.bps.push(stream.goodput_bps());
         transfers.retransmitted.push(stream.retransmitted);
+        transfers.tenths.push(stream.tenths);
         transfers.median_bps = median(&transfers.bps);
     }
 
