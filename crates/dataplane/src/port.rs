@@ -2,6 +2,9 @@
 
 use std::io;
 
+use wiremend_impair::{Fate, FrameFacts, Impairments};
+use wiremend_units::Time;
+
 use crate::sys::packet::{Arrival, PacketSocket, Pieces};
 
 /// Where frames come in and go out: an interface, or a test's memory.
@@ -35,5 +38,47 @@ impl Port for PacketSocket {
     #[inline]
     fn send(&mut self, frames: &[Pieces<'_>]) -> io::Result<usize> {
         Self::send(self, frames)
+    }
+}
+
+/// A port some of whose frames arrive with a wrong frame check, and are not seen.
+pub struct Impaired<P> {
+    port: P,
+    impairments: Impairments,
+}
+
+impl<P: Port> Impaired<P> {
+    /// What arrives at `port` is impaired.
+    pub fn new(port: P, impairments: Impairments) -> Self {
+        Self { port, impairments }
+    }
+
+    /// The port itself.
+    pub fn port(&self) -> &P {
+        &self.port
+    }
+}
+
+impl<P: Port> Port for Impaired<P> {
+    fn take(&mut self) -> Option<Arrival> {
+        loop {
+            let arrival = self.port.take()?;
+            let facts = FrameFacts::bare(self.port.bytes(&arrival).len() as u32);
+            if self.impairments.is_empty() || self.impairments.fate(Time::ZERO, &facts) == Fate::Pass {
+                return Some(arrival);
+            }
+        }
+    }
+
+    fn bytes(&self, arrival: &Arrival) -> &[u8] {
+        self.port.bytes(arrival)
+    }
+
+    fn release(&mut self) {
+        self.port.release();
+    }
+
+    fn send(&mut self, frames: &[Pieces<'_>]) -> io::Result<usize> {
+        self.port.send(frames)
     }
 }

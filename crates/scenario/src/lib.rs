@@ -71,7 +71,7 @@ pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
-pub use protect::{Profile, Protect, Scheme};
+pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{BurstLength, Limit, Load, Pace, Probability, Within};
 pub use reference::{reference, schema_json};
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};

@@ -409,6 +409,42 @@ fn protection_that_cannot_be_is_refused() {
             "s.toml:17:1: `flush` means nothing to retransmission; leave it out",
         ),
         (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofino\"",
+            "s.toml:17:1: the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nover = 1000",
+            "s.toml:17:1: `over` means nothing without `start_at_loss`; give both, or none",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\ndelay = \"1ms\"",
+            "s.toml:17:1: `delay` means nothing without `start_at_loss`; give both, or none",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0",
+            "s.toml:17:1: a loss of 0e0 is too rare to be seen; `start_at_loss` is at least 1e-15",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(5,1)\"\nstart_at_loss = 1e-6\nover = 999_999",
+            "s.toml:17:1: 999999 frames cannot show a loss of 1e-6; `over` is at least 1000000",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0.1\nover = 100_000_000",
+            "s.toml:17:1: 100000000 frames are more than a loss of 1e-1 takes; `over` is at most 10000000",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 2",
+            "s.toml:20:17: `2` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nswitch = \"ideal\"",
+            "s.toml:17:1: `switch` means nothing to error correction; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofinno\"",
+            "s.toml:20:10: unknown value `tofinno`; did you mean `tofino`? allowed: tofino, ideal",
+        ),
+        (
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",
             "s.toml:20:9: must be above zero; expected a time such as \"1us\"",
         ),

@@ -5,6 +5,8 @@ mod captures;
 mod claims;
 mod decode;
 mod dissector;
+#[cfg(target_os = "linux")]
+mod endurance;
 mod model;
 mod program;
 mod runs;
