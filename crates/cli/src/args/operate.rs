@@ -179,6 +179,7 @@ pub(crate) struct Lab {
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
+    Roce(Box<LabRoce>),
     Wire(Box<LabWire>),
 }
 
@@ -225,6 +226,52 @@ pub(crate) struct LabTcp {
     /// Write a drawing and all numbers into this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Send RoCE over a link that corrupts, without and with protection
+///
+/// Puts two guests with Debian's own kernel and its soft-RoCE, emulated by QEMU, at the ends of a link, and has
+/// perftest measure latency and bandwidth: over the clean link, over one that corrupts, and over one that
+/// corrupts and is protected.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab roce --fetch
+  wiremend lab roce --loss 1/256 --rounds 5
+  wiremend lab roce --json
+
+It needs root, or user namespaces, and some packages of Debian, which it names if they are missing."
+)]
+pub(crate) struct LabRoce {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1/128", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// How often everything is measured; medians are told
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Messages of each measurement of latency
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) messages: u32,
+    /// Messages of 64 KiB of each measurement of bandwidth
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) bulk_messages: u32,
+    /// Whether frames wait for those before them, while they are protected
+    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    pub(crate) mode: Mode,
+    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(crate) copies: Option<u8>,
+    /// Start all random streams from this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Download the guests' kernel with apt-get first
+    #[arg(long)]
+    pub(crate) fetch: bool,
     /// Print all numbers as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -9,6 +9,7 @@ pub(crate) mod guests;
 mod part;
 pub(crate) mod place;
 pub(crate) mod rights;
+pub(crate) mod roce;
 pub(crate) mod tcp;
 
 use std::thread;

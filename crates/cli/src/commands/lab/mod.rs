@@ -1,5 +1,6 @@
 //! `wiremend lab`: try things out between namespaces of this machine.
 
+mod roce;
 mod tcp;
 mod wire;
 
@@ -8,6 +9,7 @@ use crate::failure::{Answer, Failure};
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     match &asked.command {
+        LabCommand::Roce(asked) => roce::run(asked),
         LabCommand::Tcp(asked) => tcp::run(asked),
         LabCommand::Wire(asked) => wire::run(asked),
     }

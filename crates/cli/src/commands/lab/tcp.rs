@@ -145,6 +145,6 @@ fn latency_table(outcome: &Outcome, terminal: wiremend_report::terminal::Termina
     grid(&["request of 64 B", "p50", "p99", "p99.9", "max", "requests"], &rows, terminal)
 }
 
-fn percent(part: f64) -> String {
+pub(super) fn percent(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
