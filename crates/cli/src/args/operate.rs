@@ -1,5 +1,6 @@
 //! What operates real links: relays that protect them, and a laboratory.
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -180,6 +181,9 @@ pub(crate) struct Lab {
 pub(crate) enum LabCommand {
     Tcp(Box<LabTcp>),
     Roce(Box<LabRoce>),
+    Shell(Box<LabShell>),
+    /// End labs that still run, and say which
+    Down,
     Wire(Box<LabWire>),
 }
 
@@ -275,6 +279,41 @@ pub(crate) struct LabRoce {
     /// Print all numbers as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Start a shell on a host behind a link that corrupts
+///
+/// Builds host A, a relay, a wire, a relay and host B in networks of its own and starts $SHELL, or a command,
+/// on host A. When it ends, everything is gone.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab shell --loss 1e-2 --active
+  wiremend lab shell --loss 0.1 -- ping -c 50 -i 0.02 198.18.0.2
+  wiremend lab shell -- sh -c '$ON_B iperf3 -s -1 & sleep 1; iperf3 -c 198.18.0.2'
+
+It needs root, or user namespaces; it touches nothing outside of its own networks."
+)]
+pub(crate) struct LabShell {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// Protect the link
+    #[arg(long)]
+    pub(crate) active: bool,
+    /// How fast the link is
+    #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
+    pub(crate) rate: Rate,
+    /// How long a frame is under way between the link and host B: the rest of its path
+    #[arg(long, value_name = "TIME", default_value = "4ms")]
+    pub(crate) path_delay: Span,
+    #[command(flatten)]
+    pub(crate) chain: LabChain,
+    /// What to run on host A [default: $SHELL]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// What the link of a lab is like
