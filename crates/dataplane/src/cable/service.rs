@@ -16,7 +16,7 @@ use crate::drive::{Clock, Poll, idle};
 use crate::net::{self, Interface, tc};
 use crate::relay::Unusable;
 use crate::sys::packet::{PacketSocket, Tap};
-use crate::sys::wait;
+use crate::sys::{sched, wait};
 
 /// What a cable is told at its start.
 #[derive(Clone, Debug)]
@@ -149,6 +149,7 @@ impl CableService {
     /// Carries frames until `stop` says so. How it stood at the end.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<CableStatus, Unusable> {
         wait::precise_timers();
+        sched::short_turns();
         let mut turns = 0;
         while !stop() {
             let now = self.clock.now();

@@ -96,6 +96,7 @@ impl Service {
     /// Carries frames until `stop` says so. At the end traffic is the kernel's again.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<Ended, Unusable> {
         wait::precise_timers();
+        sched::short_turns();
         if let Some(cpu) = self.settings.cpu {
             sched::pin(cpu).map_err(|source| Unusable::Io { what: format!("processor {cpu}"), source })?;
         }
