@@ -1,67 +1,187 @@
 //! Whatever becomes of a relay, its link goes on: a process that carries no frames watches the one that does.
 
-use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use super::Unusable;
-use super::junction::Junction;
-use crate::sys::process;
+use wiremend_units::{Span, Time};
 
-/// Runs `command`, which runs a relay between these interfaces, until `stop` says so or it ends by itself. If it is killed, the
-/// kernel joins the two interfaces at once, and another one is started.
-pub fn supervise(
-    mut command: Command,
-    [lan, link]: [&str; 2],
-    ethertype: u16,
-    stop: impl Fn() -> bool,
-) -> Result<ExitStatus, Unusable> {
-    process::ends_with_parent(&mut command);
-    let mut quick_deaths = 0;
-    loop {
-        let born = now();
-        let mut child =
-            command.spawn().map_err(|source| Unusable::Io { what: "a process".into(), source })?;
-        let status =
-            watch(&mut child, &stop).map_err(|source| Unusable::Io { what: "waiting".into(), source })?;
-        if status.code().is_some_and(|code| code != super::WORN) || stop() {
-            return Ok(status);
-        }
-        Junction::new(lan, link, ethertype)?;
-        quick_deaths = if born.elapsed() < QUICK { quick_deaths + 1 } else { 0 };
-        if quick_deaths > 0 {
-            pause(BACKOFF * (1 << quick_deaths.min(5)));
-        }
-    }
+use super::carrier::{Carrier, Standing};
+use super::scrape::Scrape;
+use super::{Hold, Settings, Unusable, Wishes};
+use crate::drive::Clock;
+use crate::net::{Interface, Refused, Watch};
+use crate::sys::process::{self, Death};
+use crate::sys::wait::wait;
+
+/// Watches over the process that carries a relay's frames.
+///
+/// If it is killed, the kernel joins the two interfaces at once, and another one is started. When one of them loses its carrier, the
+/// other is taken down, as a cable would have it.
+pub struct Supervisor<'a> {
+    hold: Hold,
+    settings: &'a Settings,
+    clock: Clock,
+    watch: Watch,
+    carrier: Carrier,
+    restarts: Arc<AtomicU64>,
+    stop: &'a dyn Fn() -> bool,
+    say: &'a dyn Fn(&str),
+    /// Answers those who collect metrics as long as it lives.
+    _scrape: Option<Scrape>,
 }
 
 /// A life shorter than this is no life: the next one waits.
-const QUICK: Duration = Duration::from_secs(1);
-const BACKOFF: Duration = Duration::from_millis(100);
-/// How soon a death or the wish to stop is noticed.
-const LOOK: Duration = Duration::from_millis(2);
+const QUICK: Span = Span::from_ms(1000);
+const BACKOFF: Span = Span::from_ms(100);
+/// How soon the wish to stop is noticed at the latest.
+const LOOK: Duration = Duration::from_millis(200);
 
-fn watch(child: &mut Child, stop: &impl Fn() -> bool) -> io::Result<ExitStatus> {
-    let mut told = false;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
+impl<'a> Supervisor<'a> {
+    /// Takes the interfaces. `stop` is asked now and then; `say` tells the operator what has happened.
+    pub fn start(
+        settings: &'a Settings,
+        stop: &'a dyn Fn() -> bool,
+        say: &'a dyn Fn(&str),
+    ) -> Result<Self, Unusable> {
+        let hold = Hold::take(settings, stop)?;
+        let restarts = Arc::new(AtomicU64::new(0));
+        match Self::ready(settings, &restarts) {
+            Ok((watch, scrape)) => Ok(Self {
+                hold,
+                settings,
+                clock: Clock::start(),
+                watch,
+                carrier: Carrier::new(),
+                restarts,
+                stop,
+                say,
+                _scrape: scrape,
+            }),
+            Err(why) => {
+                // The first error is the one to tell.
+                let _ = hold.give_up();
+                Err(why)
+            }
         }
-        if stop() && !told {
-            told = true;
-            process::terminate(child.id())?;
-        }
-        pause(LOOK);
     }
-}
 
-#[expect(clippy::disallowed_methods, reason = "a process is watched in real time")]
-fn now() -> Instant {
-    Instant::now()
-}
+    fn ready(settings: &Settings, restarts: &Arc<AtomicU64>) -> Result<(Watch, Option<Scrape>), Unusable> {
+        Wishes::forget(settings);
+        let watch = Watch::open()?;
+        let serve = |address| {
+            let served = Scrape::serve(address, settings, Arc::clone(restarts));
+            served.map_err(Unusable::io(format!("metrics at {address}")))
+        };
+        Ok((watch, settings.metrics.map(serve).transpose()?))
+    }
 
-#[expect(clippy::disallowed_methods, reason = "a process is watched in real time")]
-fn pause(span: Duration) {
-    thread::sleep(span);
+    /// How fast the link is.
+    pub fn rate(&self) -> wiremend_units::Rate {
+        self.hold.rate()
+    }
+
+    /// Runs `command`, which runs a [`Service`](super::Service), until it ends by itself or is told to.
+    pub fn run(mut self, mut command: Command) -> Result<ExitStatus, Unusable> {
+        process::ends_with_parent(&mut command);
+        process::shares(&mut command, &self.hold.locks());
+        // Ctrl-C is for the one that watches: it tells the other.
+        command.process_group(0);
+        let outcome = self.relay(&mut command);
+        Wishes::forget(self.settings);
+        match &outcome {
+            Ok(status) if status.success() || status.code().is_none() => {
+                if self.settings.release {
+                    self.hold.give_back()?
+                } else {
+                    self.hold.leave()?
+                }
+            }
+            Err(Unusable::Refused(Refused::NoSuchInterface { .. })) => self.hold.give_back()?,
+            _ => self.hold.give_up()?,
+        }
+        outcome
+    }
+
+    /// Starts one after another, as long as each was killed.
+    fn relay(&mut self, command: &mut Command) -> Result<ExitStatus, Unusable> {
+        let mut quick_deaths = 0;
+        loop {
+            let born = self.clock.now();
+            let mut child = command.spawn().map_err(Unusable::io("a process"))?;
+            let status = match self.attend(&mut child) {
+                Ok(status) => status,
+                Err(why) => {
+                    // It may have ended already; whatever it comes to, the first error is the one to tell.
+                    let _ = process::terminate(child.id()).and_then(|()| child.wait());
+                    return Err(why);
+                }
+            };
+            if status.code().is_some_and(|code| code != super::WORN) || (self.stop)() {
+                return Ok(status);
+            }
+            self.hold.forward()?;
+            self.restarts.fetch_add(1, Ordering::Relaxed);
+            (self.say)(&format!(
+                "the process that carries frames ended ({status}); the kernel forwards, and another one starts"
+            ));
+            let now = self.clock.now();
+            quick_deaths = if now < born + QUICK { quick_deaths + 1 } else { 0 };
+            if quick_deaths > 0 {
+                self.back_off(now + BACKOFF * (1 << quick_deaths.min(5)))?;
+            }
+        }
+    }
+
+    /// Until the child has ended.
+    fn attend(&mut self, child: &mut Child) -> Result<ExitStatus, Unusable> {
+        let death = Death::of(child).map_err(Unusable::io("watching a process"))?;
+        let mut told = false;
+        loop {
+            if let Some(status) = child.try_wait().map_err(Unusable::io("waiting for a process"))? {
+                return Ok(status);
+            }
+            if (self.stop)() && !told {
+                told = true;
+                process::terminate(child.id()).map_err(Unusable::io("ending a process"))?;
+            }
+            let [_, heard] = wait([(death.as_fd(), false), (self.watch.as_fd(), false)], Some(LOOK))
+                .map_err(Unusable::io("waiting"))?;
+            if heard.read || self.carrier.is_unsettled(self.clock.now()) {
+                self.mind_carrier()?;
+            }
+        }
+    }
+
+    fn back_off(&mut self, until: Time) -> Result<(), Unusable> {
+        while self.clock.now() < until && !(self.stop)() {
+            let [heard] = wait([(self.watch.as_fd(), false)], Some(LOOK)).map_err(Unusable::io("waiting"))?;
+            if heard.read {
+                self.mind_carrier()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// One port has lost its carrier, or has it again: so does the other.
+    fn mind_carrier(&mut self) -> Result<(), Unusable> {
+        self.watch.changes()?;
+        let names = [&self.settings.lan, &self.settings.link];
+        let mut ports = [Standing { up: false, carrier: false }; 2];
+        for (port, name) in ports.iter_mut().zip(names) {
+            let interface = Interface::by_name(name)?;
+            *port = Standing { up: interface.up, carrier: interface.carrier };
+        }
+        let Some(change) = self.carrier.follow(self.clock.now(), ports) else { return Ok(()) };
+        let (followed, follows) = (names[1 - change.port], names[change.port]);
+        (self.say)(&if change.up {
+            format!("`{followed}` has a carrier again: `{follows}` is up again")
+        } else {
+            format!("`{followed}` has lost its carrier: `{follows}` is taken down until it is back")
+        });
+        self.hold.set_up(change.port, change.up)
+    }
 }
