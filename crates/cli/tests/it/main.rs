@@ -7,6 +7,8 @@ mod decode;
 mod dissector;
 mod model;
 mod program;
+mod relay;
+mod relay_net;
 mod runs;
 mod traces;
 mod tune;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 
 use crate::net::Refused;
+use crate::net::offload::Offload;
 
 /// Why a relay does not start. Each says in one line what is wrong and what to do.
 #[derive(Debug)]
@@ -113,7 +114,7 @@ impl fmt::Display for Unusable {
                 f,
                 "offloads of `{name}` merge or cut frames or leave checksums open ({}); let them be switched off \
                  with --switch-offloads, and back on at the end",
-                features.join(", ")
+                summary(features)
             ),
             Self::Pfc { name, priorities } => {
                 let priorities: Vec<_> = priorities.iter().map(u8::to_string).collect();
@@ -142,6 +143,19 @@ impl fmt::Display for Unusable {
             Self::Io { what, source } => write!(f, "{what} was refused: {source}"),
         }
     }
+}
+
+/// Features by what they do: there may be dozens.
+fn summary(features: &[String]) -> String {
+    let of = |group| features.iter().filter(move |name| Offload::of(name) == Some(group));
+    let groups = Offload::ALL.into_iter().filter_map(|group| {
+        let first = of(group).next()?;
+        Some(match of(group).count() - 1 {
+            0 => first.clone(),
+            others => format!("{first} and {others} like it"),
+        })
+    });
+    groups.collect::<Vec<_>>().join(", ")
 }
 
 impl std::error::Error for Unusable {}
