@@ -146,7 +146,8 @@ fn a_relay_that_is_killed_costs_a_moment() {
         assert!(chain.crosses());
         let (killed, other) = (chain.carrier(0), chain.carrier(1));
         for direction in [[0, 1], [1, 0]] {
-            let outage = outage(&chain, direction, || signal("KILL", chain.carrier(0)));
+            let carrier = chain.carrier(0);
+            let outage = outage(&chain, direction, || signal("KILL", carrier));
             eprintln!("outage after SIGKILL, from host {direction:?}: {outage:?}");
             // A bound for a machine that is busy; quiet ones take a tenth of it.
             assert!(outage < Duration::from_secs(2), "{outage:?}");
@@ -393,8 +394,8 @@ fn outage(chain: &Chain, [from, to]: [usize; 2], happens: impl FnOnce()) -> Dura
         if next == FRAMES / 4
             && let Some(happens) = happens.take()
         {
-            happens();
             last = clock.elapsed();
+            happens();
         }
         if clock.elapsed() >= GAP * next {
             // A port that is down for a moment is part of the outage.

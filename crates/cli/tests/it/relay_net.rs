@@ -104,9 +104,14 @@ impl Chain {
         relays
     }
 
+    /// Waits until both directions are protected. A direction that is idle finds out by its next frame that the other end has restarted.
     pub(crate) fn await_protection(&self) {
         for end in 0..2 {
-            self.await_status(end, |status| status["sending"] == true && status["receiving"] == true);
+            self.await_status(end, |status| {
+                self.sent_once(end, 1 - end);
+                self.sent_once(1 - end, end);
+                status["sending"] == true && status["receiving"] == true
+            });
         }
     }
 

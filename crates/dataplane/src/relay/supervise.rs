@@ -1,5 +1,6 @@
 //! Whatever becomes of a relay, its link goes on: a process that carries no frames watches the one that does.
 
+use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus};
@@ -84,13 +85,9 @@ impl<'a> Supervisor<'a> {
         self.hold.rate()
     }
 
-    /// Runs `command`, which runs a [`Service`](super::Service), until it ends by itself or is told to.
-    pub fn run(mut self, mut command: Command) -> Result<ExitStatus, Unusable> {
-        process::ends_with_parent(&mut command);
-        process::shares(&mut command, &self.hold.locks());
-        // Ctrl-C is for the one that watches: it tells the other.
-        command.process_group(0);
-        let outcome = self.relay(&mut command);
+    /// Runs what `command` gives, which runs a [`Service`](super::Service), until it ends by itself or is told to.
+    pub fn run(mut self, command: impl Fn() -> Command) -> Result<ExitStatus, Unusable> {
+        let outcome = self.relay(&command);
         Wishes::forget(self.settings);
         match &outcome {
             Ok(status) if status.success() || status.code().is_none() => {
@@ -107,12 +104,12 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Starts one after another, as long as each was killed.
-    fn relay(&mut self, command: &mut Command) -> Result<ExitStatus, Unusable> {
+    fn relay(&mut self, command: &dyn Fn() -> Command) -> Result<ExitStatus, Unusable> {
         let mut quick_deaths = 0;
         loop {
             let born = self.clock.now();
-            let mut child = command.spawn().map_err(Unusable::io("a process"))?;
-            let status = match self.attend(&mut child) {
+            let (mut child, breath) = self.spawn(command()).map_err(Unusable::io("a process"))?;
+            let status = match self.attend(&mut child, breath) {
                 Ok(status) => status,
                 Err(why) => {
                     // It may have ended already; whatever it comes to, the first error is the one to tell.
@@ -123,7 +120,6 @@ impl<'a> Supervisor<'a> {
             if status.code().is_some_and(|code| code != super::WORN) || (self.stop)() {
                 return Ok(status);
             }
-            self.hold.forward()?;
             self.restarts.fetch_add(1, Ordering::Relaxed);
             (self.say)(&format!(
                 "the process that carries frames ended ({status}); the kernel forwards, and another one starts"
@@ -136,10 +132,20 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Until the child has ended.
-    fn attend(&mut self, child: &mut Child) -> Result<ExitStatus, Unusable> {
+    fn spawn(&self, mut command: Command) -> io::Result<(Child, PipeReader)> {
+        process::ends_with_parent(&mut command);
+        process::shares(&mut command, &self.hold.locks());
+        // Ctrl-C is for the one that watches: it tells the other.
+        command.process_group(0);
+        let breath = process::last_breath(&mut command)?;
+        Ok((command.spawn()?, breath))
+    }
+
+    /// Until the child has ended. Traffic is the kernel's as soon as the child carries no more.
+    fn attend(&mut self, child: &mut Child, breath: PipeReader) -> Result<ExitStatus, Unusable> {
         let death = Death::of(child).map_err(Unusable::io("watching a process"))?;
         let mut told = false;
+        let mut breath = Some(breath);
         loop {
             if let Some(status) = child.try_wait().map_err(Unusable::io("waiting for a process"))? {
                 return Ok(status);
@@ -148,8 +154,12 @@ impl<'a> Supervisor<'a> {
                 told = true;
                 process::terminate(child.id()).map_err(Unusable::io("ending a process"))?;
             }
-            let [_, heard] = wait([(death.as_fd(), false), (self.watch.as_fd(), false)], Some(LOOK))
+            let sign = breath.as_ref().map_or(death.as_fd(), |breath| breath.as_fd());
+            let [died, heard] = wait([(sign, false), (self.watch.as_fd(), false)], Some(LOOK))
                 .map_err(Unusable::io("waiting"))?;
+            if died.error && breath.take().is_some() {
+                self.hold.forward()?;
+            }
             if heard.read || self.carrier.is_unsettled(self.clock.now()) {
                 self.mind_carrier()?;
             }

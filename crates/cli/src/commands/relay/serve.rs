@@ -35,17 +35,19 @@ fn carry(settings: Settings) -> Result<Answer, Failure> {
 fn watch(asked: &RelayRun, settings: &Settings) -> Result<Answer, Failure> {
     let supervisor = Supervisor::start(settings, &stop, &terminal::say).map_err(|why| unusable(&why))?;
     let program = std::env::current_exe().map_err(|error| Failure::file(&error))?;
-    let mut command = Command::new(program);
-    command.args(std::env::args_os().skip(1)).arg("--watched");
-    if asked.rate.is_none() {
-        // An interface that is down does not say how fast it was.
-        command.args(["--rate", &format!("{}bps", supervisor.rate().bits_per_s())]);
-    }
+    let rate = supervisor.rate();
+    let command = || {
+        let mut command = Command::new(&program);
+        command.args(std::env::args_os().skip(1)).arg("--watched");
+        if asked.rate.is_none() {
+            // An interface that is down does not say how fast it was.
+            command.args(["--rate", &format!("{}bps", rate.bits_per_s())]);
+        }
+        command
+    };
     terminal::say(&format!(
         "between `{}` and `{}` at {}; traffic is the kernel's until protection begins",
-        asked.lan,
-        asked.link,
-        supervisor.rate()
+        asked.lan, asked.link, rate
     ));
     match supervisor.run(command).map_err(|why| unusable(&why))?.code() {
         Some(0) => {
