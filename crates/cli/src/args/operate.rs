@@ -47,6 +47,7 @@ Examples:
 
 It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding; `wiremend relay
 restore` gives the interfaces back.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RelayRun {
     /// The interface on the side of hosts
     #[arg(long, value_name = "IF")]

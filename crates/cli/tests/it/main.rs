@@ -8,6 +8,7 @@ mod dissector;
 mod model;
 mod program;
 mod relay;
+mod relay_metrics;
 mod relay_net;
 mod runs;
 mod traces;

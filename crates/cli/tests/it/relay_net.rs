@@ -31,7 +31,6 @@ pub(crate) fn in_own_network(work: impl FnOnce() + Send) {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the environment says where a test runs")]
 fn in_ci() -> bool {
     std::env::var_os("CI").is_some()
 }
@@ -212,7 +211,6 @@ pub(crate) fn eventually(mut wanted: impl FnMut() -> bool) -> bool {
 pub(crate) struct Stopwatch(Instant);
 
 impl Stopwatch {
-    #[expect(clippy::disallowed_methods, reason = "real processes are waited for in real time")]
     pub(crate) fn start() -> Self {
         Self(Instant::now())
     }

@@ -1,5 +1,6 @@
 //! Whatever becomes of a relay, its link goes on: a process that carries no frames watches the one that does.
 
+use std::fs;
 use std::io::{self, PipeReader};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -29,6 +30,8 @@ pub struct Supervisor<'a> {
     watch: Watch,
     carrier: Carrier,
     restarts: Arc<AtomicU64>,
+    /// Killed, and not gone yet.
+    dying: Vec<Child>,
     stop: &'a dyn Fn() -> bool,
     say: &'a dyn Fn(&str),
     /// Answers those who collect metrics as long as it lives.
@@ -40,6 +43,11 @@ const QUICK: Span = Span::from_ms(1000);
 const BACKOFF: Span = Span::from_ms(100);
 /// How soon the wish to stop is noticed at the latest.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// Whether a process that ended with this code would end so again: all is done, or something is missing.
+fn is_final(code: i32) -> bool {
+    matches!(code, 0 | 2 | 3)
+}
 
 impl<'a> Supervisor<'a> {
     /// Takes the interfaces. `stop` is asked now and then; `say` tells the operator what has happened.
@@ -58,6 +66,7 @@ impl<'a> Supervisor<'a> {
                 watch,
                 carrier: Carrier::new(),
                 restarts,
+                dying: Vec::new(),
                 stop,
                 say,
                 _scrape: scrape,
@@ -95,9 +104,10 @@ impl<'a> Supervisor<'a> {
                     self.hold.give_back()?
                 } else {
                     self.hold.leave()?
-                }
+                };
             }
             Err(Unusable::Refused(Refused::NoSuchInterface { .. })) => self.hold.give_back()?,
+            _ if self.restarts.load(Ordering::Relaxed) > 0 => self.hold.leave()?,
             _ => self.hold.give_up()?,
         }
         outcome
@@ -109,20 +119,24 @@ impl<'a> Supervisor<'a> {
         loop {
             let born = self.clock.now();
             let (mut child, breath) = self.spawn(command()).map_err(Unusable::io("a process"))?;
-            let status = match self.attend(&mut child, breath) {
-                Ok(status) => status,
+            let how = match self.attend(&mut child, breath) {
+                Ok(Some(status)) if status.code().is_some_and(is_final) || (self.stop)() => {
+                    return Ok(status);
+                }
+                Ok(Some(status)) => status.to_string(),
+                Ok(None) => {
+                    self.dying.push(child);
+                    "killed".into()
+                }
                 Err(why) => {
                     // It may have ended already; whatever it comes to, the first error is the one to tell.
                     let _ = process::terminate(child.id()).and_then(|()| child.wait());
                     return Err(why);
                 }
             };
-            if status.code().is_some_and(|code| code != super::WORN) || (self.stop)() {
-                return Ok(status);
-            }
             self.restarts.fetch_add(1, Ordering::Relaxed);
             (self.say)(&format!(
-                "the process that carries frames ended ({status}); the kernel forwards, and another one starts"
+                "the process that carries frames has died ({how}); the kernel forwards, and another one starts"
             ));
             let now = self.clock.now();
             quick_deaths = if now < born + QUICK { quick_deaths + 1 } else { 0 };
@@ -141,15 +155,17 @@ impl<'a> Supervisor<'a> {
         Ok((command.spawn()?, breath))
     }
 
-    /// Until the child has ended. Traffic is the kernel's as soon as the child carries no more.
-    fn attend(&mut self, child: &mut Child, breath: PipeReader) -> Result<ExitStatus, Unusable> {
+    /// Until the child has ended, or was killed (`None`) and is about to be gone. Traffic is the kernel's as soon as it carries no
+    /// more.
+    fn attend(&mut self, child: &mut Child, breath: PipeReader) -> Result<Option<ExitStatus>, Unusable> {
         let death = Death::of(child).map_err(Unusable::io("watching a process"))?;
         let mut told = false;
         let mut breath = Some(breath);
         loop {
             if let Some(status) = child.try_wait().map_err(Unusable::io("waiting for a process"))? {
-                return Ok(status);
+                return Ok(Some(status));
             }
+            self.dying.retain_mut(|dying| matches!(dying.try_wait(), Ok(None)));
             if (self.stop)() && !told {
                 told = true;
                 process::terminate(child.id()).map_err(Unusable::io("ending a process"))?;
@@ -159,6 +175,10 @@ impl<'a> Supervisor<'a> {
                 .map_err(Unusable::io("waiting"))?;
             if died.error && breath.take().is_some() {
                 self.hold.forward()?;
+                // One that ends by itself takes its socket along.
+                if !(self.stop)() && fs::remove_file(self.settings.socket()).is_ok() {
+                    return Ok(None);
+                }
             }
             if heard.read || self.carrier.is_unsettled(self.clock.now()) {
                 self.mind_carrier()?;

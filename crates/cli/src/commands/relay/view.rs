@@ -51,9 +51,10 @@ impl View {
         };
         let sending = self.painted(&sending, colour);
         self.line("sending", &sending);
-        let receiving = match status.receiving {
-            true => self.painted("protected", "32"),
-            false => self.painted("dormant: the other end protects nothing", "2"),
+        let receiving = if status.receiving {
+            self.painted("protected", "32")
+        } else {
+            self.painted("dormant: the other end protects nothing", "2")
         };
         self.line("receiving", &receiving);
         let mut link = vec![human::rate_bps(status.rate_bits_per_s as f64)];
