@@ -122,7 +122,7 @@ pub(crate) struct RelayRun {
 /// Where relays and cables keep their sockets
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunDir {
-    /// Where sockets are kept [default: /run/wiremend, or wiremend in $XDG_RUNTIME_DIR]
+    /// Where sockets are kept [default: /run/wiremend, or wiremend in `$XDG_RUNTIME_DIR`]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }

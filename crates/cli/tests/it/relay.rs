@@ -46,20 +46,34 @@ fn what_cannot_be_a_port_is_refused_with_the_remedy() {
 }
 
 #[test]
-fn a_port_of_a_bridge_is_refused() {
+fn what_others_do_with_a_port_is_in_the_way() {
     in_own_network(|| {
         let chain = Chain::new();
-        let ip = |words: &str| {
-            Command::new("ip").args(words.split(' ')).status().is_ok_and(|status| status.success())
+        let ran = |line: &str| {
+            let mut words = line.split(' ');
+            let status = Command::new(words.next().unwrap()).args(words).status();
+            status.is_ok_and(|status| status.success())
         };
-        if !(ip("link add name br type bridge") && ip("link set l1 master br")) {
+        let run = ["run", "--lan", "l1", "--link", "w1", "--switch-offloads"];
+        if !(ran("ip link add name br type bridge") && ran("ip link set l1 master br")) {
             return eprintln!("skipped: no iproute2, or no bridges in this kernel");
         }
-        let line = chain.ask(0, &["run", "--lan", "l1", "--link", "w1"]).refused(2);
+        let line = chain.ask(0, &run).refused(2);
+        assert!(line.contains("in use by a bridge or bond"), "{line}");
+        assert!(line.contains("ip link set l1 nomaster") && ran("ip link set l1 nomaster"), "{line}");
+        let filter = "tc filter add dev w1 ingress prio 7 bpf da bytecode";
+        let mut words = filter.split(' ');
+        let mut tc = Command::new(words.next().unwrap());
+        tc.args(words).arg("1,6 0 0 0");
+        assert!(ran("tc qdisc add dev w1 clsact") && tc.status().unwrap().success());
+        let line = chain.ask(0, &run).refused(2);
+        assert!(line.contains("`w1` is in use by 1 tc filter of another program"), "{line}");
         assert!(
-            line.contains("in use by a bridge or bond") && line.contains("ip link set l1 nomaster"),
+            line.contains("tc filter del dev w1 ingress") && ran("tc filter del dev w1 ingress"),
             "{line}"
         );
+        let mut relay = chain.start(0, &[]);
+        assert_eq!(relay.end(), Some(0));
     });
 }
 
@@ -238,6 +252,42 @@ fn a_carrier_that_is_lost_on_one_side_is_lost_on_the_other() {
             "{}",
             relays[0].log()
         );
+    });
+}
+
+#[test]
+fn a_relay_whose_interface_is_gone_says_so_and_ends() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let before = Saved::of("w1", &offload::Offload::ALL).unwrap();
+        let mut relay = chain.start(0, &["--active"]);
+        net::delete("h1").unwrap();
+        assert!(eventually(|| relay.supervisor.try_wait().unwrap().is_some()));
+        assert_eq!(relay.supervisor.wait().unwrap().code(), Some(2));
+        assert!(relay.log().contains("interface `l1` does not exist"), "{}", relay.log());
+        assert_eq!(Saved::of("w1", &offload::Offload::ALL).unwrap(), before, "the other one is as it was");
+    });
+}
+
+/// A frame with the link's type behind a tag is somebody else's: the kernel forwards it, and the relay does not.
+#[test]
+fn tagged_frames_cross_a_dormant_relay_once() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relays = [chain.start(0, &[]), chain.start(1, &[])];
+        let mut tagged = numbered(7);
+        tagged.splice(12..14, [0x81, 0x00, 0x00, 0x05, 0x88, 0xB5]);
+        chain.hosts[0].send(&tagged).unwrap();
+        assert!(chain.crosses(), "what comes later is here");
+        chain.hosts[0].send(&tagged).unwrap();
+        let mut copies = 0;
+        while let Some(seen) = chain.hosts[1].receive(Duration::from_millis(300)).unwrap() {
+            copies += u32::from(!seen.outgoing && seen.tag == Some((0x8100, 5)));
+        }
+        assert_eq!(copies, 1);
+        for end in 0..2 {
+            assert_eq!(chain.await_status(end, |_| true)["counts"]["forged"], 0);
+        }
     });
 }
 

@@ -99,13 +99,10 @@ impl<'a> Supervisor<'a> {
         let outcome = self.relay(&command);
         Wishes::forget(self.settings);
         match &outcome {
-            Ok(status) if status.success() || status.code().is_none() => {
-                if self.settings.release {
-                    self.hold.give_back()?
-                } else {
-                    self.hold.leave()?
-                };
+            Ok(status) if self.settings.release && (status.success() || status.code().is_none()) => {
+                self.hold.give_back()?;
             }
+            Ok(status) if status.success() || status.code().is_none() => self.hold.leave()?,
             Err(Unusable::Refused(Refused::NoSuchInterface { .. })) => self.hold.give_back()?,
             _ if self.restarts.load(Ordering::Relaxed) > 0 => self.hold.leave()?,
             _ => self.hold.give_up()?,

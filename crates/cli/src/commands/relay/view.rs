@@ -145,11 +145,8 @@ impl View {
         let held = bytes(status.rx_buffer_bytes, most("rx_bytes_max"));
         self.line("queue", &bytes(counts.queue_bytes, counts.queue_bytes_max));
         self.line("buffers", &format!("{kept} kept to send again, {held} wait for an earlier frame"));
-        let frames = human::count(status.pool_used);
-        self.line(
-            "memory",
-            &format!("{frames} frames; the other end was asked to pause {} times", most("pauses")),
-        );
+        let (frames, pauses) = (human::count(status.pool_used), human::count(most("pauses")));
+        self.line("memory", &format!("{frames} frames; pauses asked of the other end: {pauses}"));
     }
 
     /// Where frames were dropped on this machine, which is not what the link lost.
