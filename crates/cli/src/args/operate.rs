@@ -1,7 +1,7 @@
 //! What operates real links: relays that protect them, and a laboratory.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,7 +20,9 @@ Examples:
   wiremend relay run --lan eth1 --link eth2 --active
   wiremend relay status --watch
   wiremend relay set --copies 2
-  wiremend relay restore --link eth2"
+  wiremend relay restore --link eth2
+
+docs/relay.md takes you from two interfaces to a protected link."
 )]
 pub(crate) struct Relay {
     #[command(subcommand)]
@@ -34,17 +36,19 @@ pub(crate) enum RelayCommand {
     Activate(RelayWhich),
     Deactivate(RelayWhich),
     Set(RelaySet),
-    Restore(RelayWhich),
+    Restore(RelayRestore),
 }
 
 /// Run a relay between two interfaces
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend relay run --lan eth1 --link eth2 --active
-  wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 127.0.0.1:9469
+  wiremend relay run --lan eth1 --link eth2 --active --switch-offloads
+  wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 9469
 
-It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding.")]
+It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding; `wiremend relay
+restore` gives the interfaces back.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RelayRun {
     /// The interface on the side of hosts
     #[arg(long, value_name = "IF")]
@@ -91,15 +95,24 @@ pub(crate) struct RelayRun {
     /// This user may change things too, beside root
     #[arg(long, value_name = "UID")]
     pub(crate) user: Option<u32>,
-    /// Serve metrics for Prometheus here
-    #[arg(long, value_name = "ADDRESS")]
+    /// Serve metrics for Prometheus at this port, of the loopback unless an address is given too
+    #[arg(long, value_name = "[ADDRESS:]PORT", num_args = 0..=1, default_missing_value = "9469", value_parser = parse_listen)]
     pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Serve metrics also to other machines, if --metrics-listen names such an address
+    #[arg(long, requires = "metrics_listen")]
+    pub(crate) metrics_public: bool,
     /// Switch off offloads that merge or cut frames; what they were is restored at the end
     #[arg(long)]
     pub(crate) switch_offloads: bool,
     /// Run on interfaces with priority flow control, which ends at a relay
     #[arg(long)]
     pub(crate) end_pfc: bool,
+    /// Wait for interfaces that are down or have no carrier
+    #[arg(long)]
+    pub(crate) wait: bool,
+    /// Give the interfaces back at the end, instead of letting the kernel go on forwarding
+    #[arg(long)]
+    pub(crate) release: bool,
     #[command(flatten)]
     pub(crate) place: RunDir,
     /// Carries frames itself; another process watches it
@@ -110,7 +123,7 @@ pub(crate) struct RelayRun {
 /// Where relays and cables keep their sockets
 #[derive(Args, Debug, Clone)]
 pub(crate) struct RunDir {
-    /// Where sockets are kept [default: /run/wiremend, or wiremend in $XDG_RUNTIME_DIR]
+    /// Where sockets are kept [default: /run/wiremend, or wiremend in `$XDG_RUNTIME_DIR`]
     #[arg(long, value_name = "DIR")]
     pub(crate) run_dir: Option<PathBuf>,
 }
@@ -121,6 +134,29 @@ pub(crate) struct RelayWhich {
     /// The relay of this link [default: the only one there is]
     #[arg(long, value_name = "IF")]
     pub(crate) link: Option<String>,
+    #[command(flatten)]
+    pub(crate) place: RunDir,
+}
+
+/// Give back the interfaces of a relay that does not run any more
+///
+/// Offloads, promiscuity and addresses are put back as they were before the first relay, and the kernel
+/// forwards no longer.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend relay restore
+  wiremend relay restore --link eth2 --forward"
+)]
+pub(crate) struct RelayRestore {
+    /// Of the relay of this link [default: of all that do not run]
+    #[arg(long, value_name = "IF")]
+    pub(crate) link: Option<String>,
+    /// Let the kernel go on forwarding, and put back offloads only
+    #[arg(long)]
+    pub(crate) forward: bool,
     #[command(flatten)]
     pub(crate) place: RunDir,
 }
@@ -418,6 +454,16 @@ fn parse_lab_rate(text: &str) -> Result<Rate, String> {
     let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
     let allowed = Rate::from_bits_per_s(1_000_000)..=Rate::gbps(100);
     if allowed.contains(&rate) { Ok(rate) } else { Err("a link of the lab has 1Mbps to 100Gbps".into()) }
+}
+
+/// A port alone is one of the loopback.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    match text.parse::<u16>() {
+        Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
+        Err(_) => {
+            text.parse().map_err(|_| "a port such as 9469, or an address with one, such as [::1]:9469".into())
+        }
+    }
 }
 
 fn parse_ethertype(text: &str) -> Result<u16, String> {

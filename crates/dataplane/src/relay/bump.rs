@@ -6,7 +6,7 @@ use std::io::{self, IoSlice};
 use wiremend_proto::link::{Config, Disposal, Endpoint, Signal, Transmit, Waiting};
 use wiremend_units::{Bytes, Span, Time};
 use wiremend_wire::link::Dialect;
-use wiremend_wire::{MacAddr, Trailer};
+use wiremend_wire::{MacAddr, Malformed, Trailer};
 
 use super::Counts;
 use super::queue::{Class, Queue, Queued};
@@ -46,6 +46,8 @@ pub struct Bump<P> {
     held_back: bool,
     /// The pace was kept, and frames wait.
     waits: bool,
+    /// What was wrong with the last frame that was malformed.
+    misread: Option<Malformed>,
 }
 
 /// What a bump is made with.
@@ -119,6 +121,7 @@ impl<P: Port> Bump<P> {
             counts: Counts::default(),
             held_back: false,
             waits: false,
+            misread: None,
         }
     }
 
@@ -160,6 +163,11 @@ impl<P: Port> Bump<P> {
     /// What was counted here.
     pub fn counts(&self) -> Counts {
         Counts { queue_bytes: self.queue.bytes(), ..self.counts }
+    }
+
+    /// What was wrong with the last frame with the link's `EtherType` that could not be read.
+    pub fn misread(&self) -> Option<Malformed> {
+        self.misread
     }
 
     /// Frames in memory.
@@ -207,12 +215,20 @@ impl<P: Port> Bump<P> {
         if arrival.tag.is_some() || !self.dialect.recognises(frame) {
             return self.on_plain(now, arrival);
         }
-        let Ok(received) = self.dialect.parse(frame) else {
-            self.counts.malformed += 1;
-            return;
+        let received = match self.dialect.parse(frame) {
+            Ok(received) => received,
+            Err(malformed) => {
+                self.counts.malformed += 1;
+                self.misread = Some(malformed);
+                return;
+            }
         };
         let signal = received.signal;
         if !signal.is_data() {
+            if received.addresses[6..] == self.source.0 {
+                self.counts.echoed += 1;
+                return;
+            }
             self.end.on_signal(now, &signal, None);
             return self.dispose(None);
         }

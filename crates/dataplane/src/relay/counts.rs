@@ -25,6 +25,9 @@ pub struct Counts {
     pub queue_dropped: u64,
     /// Frames from the LAN with the link's own `EtherType`: nobody there may speak for the link.
     pub forged: u64,
+    /// Frames of the link's own that came back to the end which had sent them: the link is a loop, or another port has its address.
+    #[serde(default)]
+    pub echoed: u64,
     /// Frames with the link's `EtherType` that are none of this version.
     pub malformed: u64,
     /// Frames that are shorter than their addresses, or longer than the port was opened for.

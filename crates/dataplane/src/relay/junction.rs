@@ -2,7 +2,7 @@
 //!
 //! | | frames from the LAN | frames from the link |
 //! |---|---|---|
-//! | kernel | redirected to the link; the socket sees nothing | redirected to the LAN, except the link's own, which only the socket sees |
+//! | kernel | redirected to the link, except those that look like the link's own, which only the socket sees | redirected to the LAN, except the link's own, which only the socket sees |
 //! | relay | dropped after the socket has seen them | dropped after the socket has seen them |
 //!
 //! Each direction is taken over by itself, when its protection begins, and given back when it ends. The rule changes first and the
@@ -35,7 +35,7 @@ impl Junction {
 
     /// Lets sockets see what they must while both directions are the kernel's.
     pub(super) fn attend(&self, lan: &PacketSocket, link: &PacketSocket) -> std::io::Result<()> {
-        lan.tap(Tap::Nothing)?;
+        lan.tap(Tap::Only(self.ethertype))?;
         link.tap(Tap::Only(self.ethertype))
     }
 
@@ -71,7 +71,7 @@ impl Junction {
             tc::Rule::Drop { on: self.lan.clone() }.apply()?;
             tap(socket, Tap::All, &self.lan)?;
         } else {
-            tap(socket, Tap::Nothing, &self.lan)?;
+            tap(socket, Tap::Only(self.ethertype), &self.lan)?;
             self.redirect(&self.lan, &self.link)?;
         }
         self.lan_is_ours = ours;

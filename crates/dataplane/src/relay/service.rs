@@ -1,21 +1,22 @@
 //! The relay as a service: ports, clock and questions around a bump.
 
-use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_units::{Rate, Span, Time};
+use wiremend_wire::Malformed;
 
-use super::Settings;
 use super::bump::{Bump, BumpConfig};
 use super::junction::Junction;
-use super::ports::{Ports, Unusable};
+use super::notices::{Facts, Notices};
+use super::ports::Ports;
 use super::status::{self, Recovery, Request, Status};
+use super::{Settings, Unusable, Wishes};
 use crate::control::{Answer, Inbox, Pending, Server};
 use crate::drive::{Clock, idle};
+use crate::net::{Interface, tc};
+use crate::sys::capability::{self, Capability};
 use crate::sys::packet::PacketSocket;
-use crate::sys::{sched, wait};
+use crate::sys::{process, sched, wait};
 
 /// A relay that is ready to run.
 pub struct Service {
@@ -27,6 +28,7 @@ pub struct Service {
     inbox: Inbox<Request>,
     wanted: bool,
     kernel_dropped: [u64; 2],
+    notices: Notices,
     /// Removes the socket at the end.
     _server: Server,
 }
@@ -50,8 +52,13 @@ const TURNS: u32 = 256;
 const SLEEP_MAX: Span = Span::from_ms(200);
 
 impl Service {
-    /// Opens the ports, leaves traffic to the kernel and listens for questions.
-    pub fn start(settings: Settings) -> Result<Self, Unusable> {
+    /// Opens the ports, gives up what privileges it needs no more, leaves traffic to the kernel and listens for questions.
+    ///
+    /// The interfaces are in the [`Hold`](super::Hold) of the process that started this one.
+    pub fn start(mut settings: Settings) -> Result<Self, Unusable> {
+        if let Some(wishes) = Wishes::left_for(&settings) {
+            wishes.apply(&mut settings);
+        }
         let ports = Ports::open(&settings)?;
         let link = settings.link_config(ports.rate, ports.frame_bytes_max);
         link.check().map_err(|error| Unusable::Settings(error.to_string()))?;
@@ -64,22 +71,20 @@ impl Service {
             queue_bytes_max: settings.queue.get(),
             handed_frames: settings.handed_frames,
         };
-        let directory = settings.own_dir();
-        let io = |what: &str| {
-            let what = what.to_owned();
-            move |source| Unusable::Io { what, source }
-        };
-        let made = fs::DirBuilder::new().recursive(true).mode(0o750).create(&directory);
-        made.map_err(io(&format!("the directory {}", directory.display())))?;
-        let path = directory.join(super::SOCKET);
-        let (server, inbox) =
-            Server::listen(&path, settings.user).map_err(io(&format!("the socket {}", path.display())))?;
         let junction = Junction::new(&settings.lan, &settings.link, settings.dialect.ethertype)?;
-        junction.attend(&ports.lan, &ports.link).map_err(io("a filter on a packet socket"))?;
+        let attended = junction.attend(&ports.lan, &ports.link);
+        attended.map_err(Unusable::io("a filter on a packet socket"))?;
         for (socket, name) in [(&ports.lan, &settings.lan), (&ports.link, &settings.link)] {
-            let index = crate::net::Interface::by_name(name)?.index;
-            socket.bind(index).map_err(io("binding a packet socket"))?;
+            let index = Interface::by_name(name)?.index;
+            socket.bind(index).map_err(Unusable::io("binding a packet socket"))?;
         }
+        // Rules change when protection begins and ends; all else is open by now. Threads that start later have no more.
+        capability::keep_only(&[Capability::NetAdmin])
+            .and_then(|()| process::no_new_privileges())
+            .map_err(Unusable::io("giving up privileges"))?;
+        let path = settings.socket();
+        let (server, inbox) = Server::listen(&path, settings.user)
+            .map_err(Unusable::io(format!("the socket {}", path.display())))?;
         Ok(Self {
             rate: ports.rate,
             clock: Clock::start(),
@@ -88,17 +93,18 @@ impl Service {
             inbox,
             wanted: false,
             kernel_dropped: [0; 2],
+            notices: Notices::default(),
             _server: server,
             settings,
         })
     }
 
-    /// Carries frames until `stop` says so. At the end traffic is the kernel's again.
-    pub fn run(mut self, stop: impl Fn() -> bool) -> Result<Ended, Unusable> {
+    /// Carries frames until `stop` says so; `say` tells the operator what has happened. At the end traffic is the kernel's again.
+    pub fn run(mut self, stop: impl Fn() -> bool, say: &dyn Fn(&str)) -> Result<Ended, Unusable> {
         wait::precise_timers();
         sched::short_turns();
         if let Some(cpu) = self.settings.cpu {
-            sched::pin(cpu).map_err(|source| Unusable::Io { what: format!("processor {cpu}"), source })?;
+            sched::pin(cpu).map_err(Unusable::io(format!("processor {cpu}")))?;
         }
         if self.settings.active {
             self.set_wanted(true);
@@ -108,9 +114,9 @@ impl Service {
         while !stop() && !self.clock.is_worn() {
             let now = self.clock.now();
             let more = self.turn(now)?;
-            if self.wanted && retry_at <= now {
+            if retry_at <= now {
                 retry_at = now + RETRY;
-                self.bump.end_mut().on_traffic(now);
+                self.look_around(now, say);
             }
             turns += 1;
             if more && turns < TURNS {
@@ -125,6 +131,30 @@ impl Service {
         let ended = if self.clock.is_worn() { Ended::Worn } else { Ended::Stopped };
         self.farewell()?;
         Ok(ended)
+    }
+
+    /// What is done ten times a second.
+    fn look_around(&mut self, now: Time, say: &dyn Fn(&str)) {
+        if self.wanted {
+            self.bump.end_mut().on_traffic(now);
+        }
+        self.count_kernel_drops();
+        let facts = Facts {
+            lan: &self.settings.lan,
+            link: &self.settings.link,
+            sending: self.bump.end().is_active(),
+            receiving: self.bump.end().is_receiving(),
+            counts: &self.bump.counts(),
+            misread: self.bump.misread(),
+            kernel_dropped: self.kernel_dropped,
+        };
+        self.notices.tell(&facts, say);
+    }
+
+    fn count_kernel_drops(&mut self) {
+        for (dropped, socket) in self.kernel_dropped.iter_mut().zip([self.bump.lan(), self.bump.link()]) {
+            *dropped += socket.kernel_counts().map_or(0, |counts| counts.dropped);
+        }
     }
 
     fn turn(&mut self, now: Time) -> Result<bool, Unusable> {
@@ -185,49 +215,49 @@ impl Service {
     }
 
     fn answer(&mut self, pending: Pending<Request>) {
-        match pending.request {
-            Request::Status => {}
-            Request::Activate => self.set_wanted(true),
-            Request::Deactivate => self.set_wanted(false),
-            Request::Set { ordered, copies, target } => {
-                if let Err(why) = self.set(ordered, copies, target) {
-                    return pending.answer(&Answer::<()>::Refused(why));
-                }
-            }
+        if let Err(why) = self.obey(&pending.request) {
+            return pending.answer(&Answer::<()>::Refused(why));
         }
         let status = self.status();
         pending.answer(&Answer::Done(status));
     }
 
-    fn set(&mut self, ordered: Option<bool>, copies: Option<u8>, target: Option<f64>) -> Result<(), String> {
-        let config = self.bump.end().config();
-        let target = match target {
-            Some(target) if target > 0.0 && target < 1.0 => {
-                LossRate::parts_per_trillion((target * 1e12).ceil() as u64)
+    fn obey(&mut self, request: &Request) -> Result<(), String> {
+        let mut wishes = Wishes { active: self.wanted, ..Wishes::of(&self.settings) };
+        match *request {
+            Request::Status => return Ok(()),
+            Request::Activate => wishes.active = true,
+            Request::Deactivate => wishes.active = false,
+            Request::Set { ordered, copies, target } => {
+                wishes.ordered = ordered.unwrap_or(wishes.ordered);
+                wishes.copies = copies.map_or(wishes.copies, |copies| (copies > 0).then_some(copies));
+                wishes.target_ppt = match target {
+                    Some(target) if target > 0.0 && target < 1.0 => (target * 1e12).ceil() as u64,
+                    Some(target) => {
+                        return Err(format!("a target loss of {target} does not lie between 0 and 1"));
+                    }
+                    None => wishes.target_ppt,
+                };
             }
-            Some(target) => return Err(format!("a target loss of {target} does not lie between 0 and 1")),
-            None => config.target,
-        };
-        let copies = match (copies, self.settings.copies) {
-            (None, _) => config.copies,
-            (Some(0), CopyCount::Measured(loss)) => CopyCount::Measured(loss),
-            (Some(0), CopyCount::Fixed(_)) => {
-                CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000))
-            }
-            (Some(copies), _) => CopyCount::Fixed(copies),
-        };
-        self.bump.end_mut().aim(target, copies).map_err(|error| error.to_string())?;
-        if let Some(ordered) = ordered {
-            self.settings.ordered = ordered;
-            self.bump.set_ordered(ordered);
         }
-        Ok(())
+        let mut settings = self.settings.clone();
+        wishes.apply(&mut settings);
+        self.bump.end_mut().aim(settings.target, settings.copies).map_err(|error| error.to_string())?;
+        self.bump.set_ordered(settings.ordered);
+        self.settings = settings;
+        if wishes.active != self.wanted {
+            self.set_wanted(wishes.active);
+        }
+        wishes
+            .leave(&self.settings)
+            .map_err(|error| format!("done, but not for the process after this: {error}"))
     }
 
     fn status(&mut self) -> Status {
-        for (dropped, socket) in self.kernel_dropped.iter_mut().zip([self.bump.lan(), self.bump.link()]) {
-            *dropped += socket.kernel_counts().map_or(0, |counts| counts.dropped);
-        }
+        self.count_kernel_drops();
+        let names = [&self.settings.lan, &self.settings.link];
+        let by_kernel = names.map(|name| tc::counts(name).unwrap_or_default());
+        let misread = self.bump.misread();
         let end = self.bump.end();
         Status {
             version: env!("CARGO_PKG_VERSION").into(),
@@ -251,6 +281,14 @@ impl Service {
             rx_buffer_bytes: end.counters().rx_bytes,
             pool_used: self.bump.pool_used() as u64,
             kernel_dropped: self.kernel_dropped,
+            kernel_forwarded: by_kernel.map(|counts| counts.redirected),
+            kernel_untaken: by_kernel.map(|counts| counts.untaken),
+            carrier: names.map(|name| Interface::by_name(name).is_ok_and(|port| port.up && port.carrier)),
+            peer_version: match misread {
+                Some(Malformed::LinkVersion(version)) => Some(version),
+                _ => None,
+            },
+            malformed_because: misread.map(|why| why.to_string()),
             recovery: Recovery::of(end.delays()),
         }
     }

@@ -51,6 +51,12 @@ pub struct Settings {
     pub switch_offloads: bool,
     /// Whether it may end a PFC domain.
     pub end_pfc: bool,
+    /// What program this is, for those who collect metrics.
+    pub version: String,
+    /// Whether to wait for interfaces that are down or have no carrier.
+    pub wait: bool,
+    /// Whether to give both interfaces back at the end; else the kernel goes on forwarding between them.
+    pub release: bool,
 }
 
 impl Settings {
@@ -79,6 +85,9 @@ impl Settings {
             metrics: None,
             switch_offloads: false,
             end_pfc: false,
+            version: env!("CARGO_PKG_VERSION").into(),
+            wait: false,
+            release: false,
         }
     }
 
@@ -110,5 +119,10 @@ impl Settings {
     /// The directory of this relay.
     pub fn own_dir(&self) -> PathBuf {
         self.run_dir.join(&self.link)
+    }
+
+    /// Where to ask it.
+    pub fn socket(&self) -> PathBuf {
+        self.own_dir().join(super::SOCKET)
     }
 }

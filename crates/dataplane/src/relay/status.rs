@@ -83,6 +83,16 @@ pub struct Status {
     pub pool_used: u64,
     /// Frames that the kernel had no room for, on the side of the LAN and of the link.
     pub kernel_dropped: [u64; 2],
+    /// Frames that the kernel has forwarded from the LAN and from the link since protection of each last ended.
+    pub kernel_forwarded: [u64; 2],
+    /// Of these, frames that the other interface did not take.
+    pub kernel_untaken: [u64; 2],
+    /// Whether the LAN and the link have a carrier.
+    pub carrier: [bool; 2],
+    /// The version of the link header that the other end speaks, if it is another one.
+    pub peer_version: Option<u8>,
+    /// What was wrong with the last frame that could not be read.
+    pub malformed_because: Option<String>,
     /// How long recovery took.
     pub recovery: Recovery,
 }

@@ -18,19 +18,43 @@ pub enum Capability {
     SysNice = 23,
 }
 
+impl Capability {
+    /// As `capabilities(7)` names it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NetAdmin => "CAP_NET_ADMIN",
+            Self::NetRaw => "CAP_NET_RAW",
+            Self::IpcLock => "CAP_IPC_LOCK",
+            Self::SysAdmin => "CAP_SYS_ADMIN",
+            Self::SysNice => "CAP_SYS_NICE",
+        }
+    }
+
+    /// Whether the calling thread has it.
+    pub fn is_held(self) -> io::Result<bool> {
+        Ok(own_sets()?[0].effective & 1 << self as u8 != 0)
+    }
+}
+
 /// Gives up all privileges of the calling thread but those in `kept` that it has.
 ///
 /// Threads started later have no more. Threads that run already keep theirs: call it before there are any.
 pub fn keep_only(kept: &[Capability]) -> io::Result<()> {
+    let sets = own_sets()?;
     let header = Header { version: VERSION_3, thread: 0 };
-    let mut sets = [Sets::default(); 2];
-    // SAFETY: version 3 reads the header and writes two `Sets`, for which there is room.
-    check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
     let mask = kept.iter().fold(0, |mask, capability| mask | 1 << *capability as u8);
     let permitted = sets[0].permitted & mask;
     let sets = [Sets { effective: permitted, permitted, inheritable: 0 }, Sets::default()];
     // SAFETY: version 3 reads the header and two `Sets`.
     check(unsafe { libc::syscall(libc::SYS_capset, &raw const header, sets.as_ptr()) })
+}
+
+fn own_sets() -> io::Result<[Sets; 2]> {
+    let header = Header { version: VERSION_3, thread: 0 };
+    let mut sets = [Sets::default(); 2];
+    // SAFETY: version 3 reads the header and writes two `Sets`, for which there is room.
+    check(unsafe { libc::syscall(libc::SYS_capget, &raw const header, sets.as_mut_ptr()) })?;
+    Ok(sets)
 }
 
 /// `_LINUX_CAPABILITY_VERSION_3`.

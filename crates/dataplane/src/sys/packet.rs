@@ -21,7 +21,7 @@ pub struct PacketSocket {
 pub enum Tap {
     /// All of them.
     All,
-    /// Those of one `EtherType`.
+    /// Those of one `EtherType` that have no VLAN tag.
     Only(u16),
     /// None: what is left of others is seen nevertheless.
     Nothing,
@@ -95,6 +95,9 @@ impl PacketSocket {
     /// What is seen from here on.
     pub fn tap(&self, tap: Tap) -> io::Result<()> {
         const WHOLE: u32 = 0x4_0000;
+        const TAG_PRESENT: u32 = (libc::SKF_AD_OFF + libc::SKF_AD_VLAN_TAG_PRESENT) as u32;
+        let load_tag = instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0, TAG_PRESENT);
+        let untagged = instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 3, 0);
         let load = instruction(libc::BPF_LD | libc::BPF_H | libc::BPF_ABS, 0, 0, 12);
         let accept = instruction(libc::BPF_RET | libc::BPF_K, 0, 0, WHOLE);
         let refuse = instruction(libc::BPF_RET | libc::BPF_K, 0, 0, 0);
@@ -104,7 +107,7 @@ impl PacketSocket {
             Tap::Only(ethertype) => {
                 let compare =
                     instruction(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, 0, 1, u32::from(ethertype));
-                self.filter(&[load, compare, accept, refuse])
+                self.filter(&[load_tag, untagged, load, compare, accept, refuse])
             }
         }
     }

@@ -8,8 +8,9 @@ pub(super) fn run() -> Result<Answer, Failure> {
     let mut ended = String::new();
     for lab in place::found() {
         let id = lab.process_id();
-        let had_run =
-            lab.end().map_err(|error| Failure::Environment(format!("cannot end the lab of process {id}: {error}")))?;
+        let had_run = lab
+            .end()
+            .map_err(|error| Failure::Environment(format!("cannot end the lab of process {id}: {error}")))?;
         ended += &match had_run {
             true => format!("ended the lab of process {id}\n"),
             false => format!("cleared away what the lab of process {id} had left\n"),

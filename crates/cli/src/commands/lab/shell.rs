@@ -36,11 +36,8 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
         chain.protect(true)?;
     }
     chain.set_loss(asked.loss)?;
-    let on_b = format!(
-        "nsenter --net=/proc/{}/fd/{}",
-        std::process::id(),
-        chain.host(Side::B).as_fd().as_raw_fd()
-    );
+    let on_b =
+        format!("nsenter --net=/proc/{}/fd/{}", std::process::id(), chain.host(Side::B).as_fd().as_raw_fd());
     let mut words = asked.command.iter().cloned();
     let program = words.next();
     if program.is_none() {
@@ -92,9 +89,14 @@ fn explain(asked: &LabShell, chain: &Chain, on_b: &str) {
         format!("this is host A, {}; host B is {}", Side::A.address(), Side::B.address()),
         format!("the link between them has {}, loses {} of its frames, {protected}", asked.rate, asked.loss),
         format!("on host B (also as $ON_B):  {on_b} COMMAND"),
-        format!("protect:  for l in link-a link-b; do wiremend relay activate --run-dir {directory} --link $l; done"),
+        format!(
+            "protect:  for l in link-a link-b; do wiremend relay activate --run-dir {directory} --link $l; done"
+        ),
         format!("status:   wiremend relay status --run-dir {directory} --link link-b"),
-        format!("loss:     wiremend lab wire --change --socket {} --loss 1e-2", chain.wire_socket().display()),
+        format!(
+            "loss:     wiremend lab wire --change --socket {} --loss 1e-2",
+            chain.wire_socket().display()
+        ),
         "exit ends the lab, and nothing of it stays".to_owned(),
     ];
     for line in lines {

@@ -117,7 +117,8 @@ fn goodput_table(outcome: &Outcome, terminal: wiremend_report::terminal::Termina
         .iter()
         .flat_map(|goodput| {
             goodput.states.iter().map(|transfers| {
-                let ends = |pick: fn(f64, f64) -> f64| transfers.bps.iter().copied().reduce(pick).unwrap_or(0.0);
+                let ends =
+                    |pick: fn(f64, f64) -> f64| transfers.bps.iter().copied().reduce(pick).unwrap_or(0.0);
                 vec![
                     format!("{}, {}", goodput.control, transfers.state.name()),
                     human::rate_bps(transfers.median_bps),

@@ -1,19 +1,61 @@
 //! Asking a relay that runs, and telling it what to do.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
+use std::thread::park_timeout;
+use std::time::Duration;
 
 use wiremend_dataplane::control::{Unanswered, ask};
+use wiremend_dataplane::drive::Clock;
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
 
+use super::view;
 use crate::args::operate::{Mode, RelaySet, RelayStatus, RelayWhich};
 use crate::failure::{Answer, Failure};
-use crate::{rundir, terminal};
+use crate::{rundir, signals, terminal};
+
+/// How often a view is drawn anew.
+const REFRESH: Duration = Duration::from_secs(1);
+const STEP: Duration = Duration::from_millis(50);
+/// To the upper left corner, and nothing below.
+const WIPE: &str = "\x1b[H\x1b[J";
 
 pub(crate) fn status(asked: &RelayStatus) -> Result<Answer, Failure> {
+    if asked.watch {
+        return watch(&asked.which);
+    }
     let status = tell(&asked.which, &Request::Status)?;
-    let text = serde_json::to_string_pretty(&status).expect("plain values");
-    terminal::print(&format!("{text}\n"))?;
+    terminal::print(&if asked.json {
+        format!("{}\n", serde_json::to_string_pretty(&status).expect("plain values"))
+    } else {
+        view::text(&status, None, terminal::stdout())
+    })?;
     Ok(Answer::Yes)
+}
+
+/// Draws the view again and again, until Ctrl-C. Where there is no terminal, one below the other.
+fn watch(which: &RelayWhich) -> Result<Answer, Failure> {
+    signals::catch()?;
+    let wipe = if std::io::stdout().is_terminal() { WIPE } else { "" };
+    let clock = Clock::start();
+    let mut before: Option<(Status, u64)> = None;
+    loop {
+        let status = tell(which, &Request::Status)?;
+        let now = clock.now().as_ns();
+        let earlier = before
+            .as_ref()
+            .filter(|(earlier, _)| earlier.pid == status.pid)
+            .map(|(earlier, at)| (earlier, (now - at) as f64 / 1e9));
+        let text = view::text(&status, earlier, terminal::stdout());
+        terminal::print(&format!("{wipe}{text}"))?;
+        before = Some((status, now));
+        for _ in 0..REFRESH.as_millis() / STEP.as_millis() {
+            if signals::caught().is_some() {
+                return Ok(Answer::Yes);
+            }
+            park_timeout(STEP);
+        }
+    }
 }
 
 pub(crate) fn activate(which: &RelayWhich, active: bool) -> Result<Answer, Failure> {
@@ -23,6 +65,9 @@ pub(crate) fn activate(which: &RelayWhich, active: bool) -> Result<Answer, Failu
 
 pub(crate) fn set(asked: &RelaySet) -> Result<Answer, Failure> {
     let ordered = asked.mode.map(|mode| mode == Mode::Ordered);
+    if ordered.is_none() && asked.copies.is_none() && asked.target_loss.is_none() {
+        return Err(Failure::Input("nothing to set; say --mode, --copies or --target-loss".to_owned()));
+    }
     tell(&asked.which, &Request::Set { ordered, copies: asked.copies, target: asked.target_loss })?;
     Ok(Answer::Yes)
 }
@@ -31,6 +76,12 @@ fn tell(which: &RelayWhich, request: &Request) -> Result<Status, Failure> {
     let socket = socket(which)?;
     ask(&socket, request).map_err(|why| match why {
         Unanswered::Refused(why) => Failure::Input(why),
+        Unanswered::Absent(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            Failure::Environment(format!(
+                "the relay at {} may be asked by root and the group of that socket only",
+                socket.display()
+            ))
+        }
         Unanswered::Absent(error) => {
             Failure::Environment(format!("no relay answers at {}: {error}", socket.display()))
         }

@@ -2,6 +2,7 @@
 
 mod ask;
 mod serve;
+mod view;
 
 pub(crate) use serve::{poll, unusable};
 

@@ -3,50 +3,84 @@
 use std::process::Command;
 
 use wiremend_dataplane::drive::Poll;
-use wiremend_dataplane::net::tc;
-use wiremend_dataplane::relay::{self, Ended, Service, Settings, Unusable};
+use wiremend_dataplane::relay::{self, Ended, Restored, Service, Settings, Supervisor, Unusable};
 use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_wire::link::Dialect;
 
-use crate::args::operate::{Mode, PollMode, RelayRun, RelayWhich};
+use crate::args::VERSION;
+use crate::args::operate::{Mode, PollMode, RelayRestore, RelayRun};
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals, terminal};
 
 pub(crate) fn run(asked: &RelayRun) -> Result<Answer, Failure> {
-    signals::catch()?;
-    let stop = || signals::caught().is_some();
-    let settings = settings(asked);
-    if !asked.watched {
-        return watch(asked);
+    let settings = settings(asked)?;
+    if asked.watched {
+        return carry(settings);
     }
+    signals::catch()?;
+    watch(asked, &settings)
+}
+
+/// Carries frames. Another process watches this one, and asks it once to stop: it always ends in order.
+fn carry(settings: Settings) -> Result<Answer, Failure> {
+    signals::note()?;
     let service = Service::start(settings).map_err(|why| unusable(&why))?;
-    terminal::say(&format!(
-        "between `{}` and `{}`; traffic is the kernel's until protection begins",
-        asked.lan, asked.link
-    ));
-    match service.run(stop).map_err(|why| unusable(&why))? {
+    match service.run(stop, &terminal::say).map_err(|why| unusable(&why))? {
         Ended::Stopped => Ok(Answer::Yes),
         Ended::Worn => std::process::exit(relay::WORN),
     }
 }
 
 /// Runs the relay in a process of its own, so that whatever becomes of it, the link goes on.
-fn watch(asked: &RelayRun) -> Result<Answer, Failure> {
+fn watch(asked: &RelayRun, settings: &Settings) -> Result<Answer, Failure> {
+    let supervisor = Supervisor::start(settings, &stop, &terminal::say).map_err(|why| unusable(&why))?;
     let program = std::env::current_exe().map_err(|error| Failure::file(&error))?;
-    let mut command = Command::new(program);
-    command.args(std::env::args_os().skip(1)).arg("--watched");
-    let stop = || signals::caught().is_some();
-    let status = relay::supervise(command, [&asked.lan, &asked.link], asked.ethertype, stop);
-    match status.map_err(|why| unusable(&why))?.code() {
-        Some(0) => Ok(Answer::Yes),
+    let rate = supervisor.rate();
+    let command = || {
+        let mut command = Command::new(&program);
+        command.args(std::env::args_os().skip(1)).arg("--watched");
+        if asked.rate.is_none() {
+            // An interface that is down does not say how fast it was.
+            command.args(["--rate", &format!("{}bps", rate.bits_per_s())]);
+        }
+        command
+    };
+    terminal::say(&format!(
+        "between `{}` and `{}` at {}; traffic is the kernel's until protection begins",
+        asked.lan, asked.link, rate
+    ));
+    match supervisor.run(command).map_err(|why| unusable(&why))?.code() {
+        Some(0) => {
+            terminal::say(&if asked.release {
+                "ended; both interfaces are as they were".to_owned()
+            } else {
+                format!(
+                    "ended; the kernel goes on forwarding until: wiremend relay restore --link {}",
+                    asked.link
+                )
+            });
+            Ok(Answer::Yes)
+        }
         // It has said why.
         Some(code) => std::process::exit(code),
         None => Err(Failure::Environment("the relay was killed; traffic is the kernel's".to_owned())),
     }
 }
 
-fn settings(asked: &RelayRun) -> Settings {
-    Settings {
+fn stop() -> bool {
+    signals::caught().is_some()
+}
+
+fn settings(asked: &RelayRun) -> Result<Settings, Failure> {
+    if let Some(address) = asked.metrics_listen
+        && !address.ip().is_loopback()
+        && !asked.metrics_public
+    {
+        return Err(Failure::Input(format!(
+            "metrics at {address} would be open to other machines; if that is meant, say --metrics-public"
+        )));
+    }
+    Ok(Settings {
         rate: asked.rate,
         active: asked.active,
         ordered: asked.mode == Mode::Ordered,
@@ -67,8 +101,11 @@ fn settings(asked: &RelayRun) -> Settings {
         metrics: asked.metrics_listen,
         switch_offloads: asked.switch_offloads,
         end_pfc: asked.end_pfc,
+        version: VERSION.to_owned(),
+        wait: asked.wait,
+        release: asked.release,
         ..Settings::between(&asked.lan, &asked.link)
-    }
+    })
 }
 
 pub(crate) fn poll(mode: PollMode) -> Poll {
@@ -79,22 +116,27 @@ pub(crate) fn poll(mode: PollMode) -> Poll {
 }
 
 pub(crate) fn unusable(why: &Unusable) -> Failure {
-    match why {
-        Unusable::Refused(_) | Unusable::Io { .. } => Failure::Environment(why.to_string()),
-        _ => Failure::Input(why.to_string()),
+    match (why, signals::caught()) {
+        (Unusable::Stopped, Some(signal)) => Failure::Interrupted(signal),
+        _ if why.is_input() => Failure::Input(why.to_string()),
+        _ => Failure::Environment(why.to_string()),
     }
 }
 
-/// Takes away what a relay has put on its interfaces.
-pub(crate) fn restore(which: &RelayWhich) -> Result<Answer, Failure> {
-    let link = which.link.as_deref();
-    let Some(link) = link else {
-        return Err(Failure::Input("which link? say it with --link".to_owned()));
-    };
-    let rule = tc::Rule::on(link).map_err(|why| unusable(&Unusable::Refused(why)))?;
-    if let Some(tc::Rule::Redirect { to, .. }) = rule {
-        tc::clear(&to).map_err(|why| unusable(&Unusable::Refused(why)))?;
+/// Puts back what relays that do not run any more have left.
+pub(crate) fn restore(asked: &RelayRestore) -> Result<Answer, Failure> {
+    let run_dir = rundir::of(&asked.place);
+    let restored = relay::restore(&run_dir, asked.link.as_deref(), asked.forward);
+    let restored = restored.map_err(|why| unusable(&why))?;
+    if restored.is_empty() {
+        terminal::say("there is nothing to put back");
     }
-    tc::clear(link).map_err(|why| unusable(&Unusable::Refused(why)))?;
+    for Restored { lan, link, forwards } in restored {
+        terminal::say(&match (forwards, lan.as_str()) {
+            (true, _) => format!("the kernel forwards between `{lan}` and `{link}`"),
+            (false, "") => format!("`{link}` is as it was"),
+            (false, _) => format!("`{lan}` and `{link}` are as they were"),
+        });
+    }
     Ok(Answer::Yes)
 }
