@@ -52,6 +52,15 @@ pub enum LinuxPort {
 }
 
 impl LinuxPort {
+    /// From here on frames that arrive on the interface with this index are seen.
+    pub fn begin(&self, index: u32) -> io::Result<()> {
+        match self {
+            Self::Packet(socket) => socket.bind(index),
+            // What it sees is said by the tap alone.
+            Self::Xdp(_) => Ok(()),
+        }
+    }
+
     /// What is seen from here on.
     pub fn tap(&self, tap: Tap) -> io::Result<()> {
         match self {

@@ -83,6 +83,9 @@ pub(crate) struct RelayRun {
     /// A frame is waited for so long
     #[arg(long, value_name = "TIME", default_value = "20ms")]
     pub(crate) give_up: Span,
+    /// How frames come in and go out
+    #[arg(long, value_enum, default_value_t = PortChoice::Auto)]
+    pub(crate) port: PortChoice,
     /// How to wait for frames
     #[arg(long, value_enum, default_value_t = PollMode::Sleep)]
     pub(crate) poll: PollMode,
@@ -196,6 +199,18 @@ pub(crate) enum Mode {
     Ordered,
     /// No frame waits for another
     NonBlocking,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum PortChoice {
+    /// XDP where the driver hands frames over without copying, else packet sockets
+    Auto,
+    /// Packet sockets
+    Packet,
+    /// Past the kernel's stack, in the driver
+    Xdp,
+    /// Past the kernel's stack, with any driver
+    XdpGeneric,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

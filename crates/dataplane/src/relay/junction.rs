@@ -12,7 +12,8 @@ use wiremend_proto::link::Endpoint;
 
 use crate::net::{Refused, tc};
 use crate::pool::Slot;
-use crate::sys::packet::{PacketSocket, Tap};
+use crate::port::LinuxPort;
+use crate::sys::packet::Tap;
 
 /// The two ports, and who has them.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ impl Junction {
     }
 
     /// Lets sockets see what they must while both directions are the kernel's.
-    pub(super) fn attend(&self, lan: &PacketSocket, link: &PacketSocket) -> std::io::Result<()> {
+    pub(super) fn attend(&self, lan: &LinuxPort, link: &LinuxPort) -> std::io::Result<()> {
         lan.tap(Tap::Only(self.ethertype))?;
         link.tap(Tap::Only(self.ethertype))
     }
@@ -53,7 +54,7 @@ impl Junction {
         &mut self,
         end: &Endpoint<Slot>,
         empty: bool,
-        sockets: [&PacketSocket; 2],
+        sockets: [&LinuxPort; 2],
     ) -> Result<(), Refused> {
         let wants_lan = !end.is_plain() || (self.lan_is_ours && !empty);
         if wants_lan != self.lan_is_ours {
@@ -66,7 +67,7 @@ impl Junction {
     }
 
     #[cold]
-    fn change_lan(&mut self, ours: bool, socket: &PacketSocket) -> Result<(), Refused> {
+    fn change_lan(&mut self, ours: bool, socket: &LinuxPort) -> Result<(), Refused> {
         if ours {
             tc::Rule::Drop { on: self.lan.clone() }.apply()?;
             tap(socket, Tap::All, &self.lan)?;
@@ -79,7 +80,7 @@ impl Junction {
     }
 
     #[cold]
-    fn change_link(&mut self, ours: bool, socket: &PacketSocket) -> Result<(), Refused> {
+    fn change_link(&mut self, ours: bool, socket: &LinuxPort) -> Result<(), Refused> {
         if ours {
             tc::Rule::Drop { on: self.link.clone() }.apply()?;
             tap(socket, Tap::All, &self.link)?;
@@ -96,6 +97,6 @@ impl Junction {
     }
 }
 
-fn tap(socket: &PacketSocket, tap: Tap, name: &str) -> Result<(), Refused> {
+fn tap(socket: &LinuxPort, tap: Tap, name: &str) -> Result<(), Refused> {
     socket.tap(tap).map_err(|error| Refused::failed(format!("filter what arrives on `{name}`"), error))
 }

@@ -28,7 +28,7 @@ pub use bump::{Bump, BumpConfig};
 pub use counts::Counts;
 pub use hold::{Hold, Restored, restore};
 pub use service::{Ended, Service};
-pub use settings::Settings;
+pub use settings::{PortKind, Settings};
 pub use status::{Recovery, Request, Status};
 pub use supervise::Supervisor;
 pub use unusable::Unusable;

@@ -3,14 +3,17 @@
 use wiremend_units::{Bytes, Rate};
 use wiremend_wire::MacAddr;
 
-use super::{Settings, Unusable};
+use super::{PortKind, Settings, Unusable};
 use crate::net::{FlowControl, Interface, offload, tc};
+use crate::port::LinuxPort;
+use crate::sys::ioctl::Ethtool;
 use crate::sys::packet::PacketSocket;
+use crate::sys::xdp::{FRAME_BYTES_MAX, QUEUES_MAX, XdpMode, XdpSocket};
 
 /// Two open ports, and what they are like.
 pub(super) struct Ports {
-    pub(super) lan: PacketSocket,
-    pub(super) link: PacketSocket,
+    pub(super) lan: LinuxPort,
+    pub(super) link: LinuxPort,
     pub(super) source: MacAddr,
     pub(super) rate: Rate,
     pub(super) frame_bytes_max: Bytes,
@@ -32,8 +35,8 @@ impl Ports {
         Ok(Self {
             source: MacAddr(link.mac.unwrap_or_default()),
             rate: rate(settings, &link)?,
-            lan: open(&lan)?,
-            link: open(&link)?,
+            lan: open(&lan, settings)?,
+            link: open(&link, settings)?,
             frame_bytes_max: Bytes::new(u64::from(frame_bytes_max)),
         })
     }
@@ -116,8 +119,42 @@ fn unclaimed(name: &str) -> Result<Interface, Unusable> {
     Ok(interface)
 }
 
-fn open(interface: &Interface) -> Result<PacketSocket, Unusable> {
-    let frame_bytes = interface.mtu + ETHERNET_BYTES + TAG_BYTES;
-    let opened = PacketSocket::open(interface.index, RING_PLACES, frame_bytes);
-    opened.map_err(Unusable::io(format!("a packet socket on `{}`", interface.name)))
+fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, Unusable> {
+    match settings.port {
+        PortKind::Xdp(mode) => past_the_stack(interface, settings, mode),
+        // Hardware alone may hand frames over without copying. Where it does not, there is nothing to gain.
+        PortKind::Auto if interface.kind.is_none() => past_the_stack(interface, settings, XdpMode::Native)
+            .ok()
+            .filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy()))
+            .map_or_else(|| by_packet_socket(interface), Ok),
+        PortKind::Auto | PortKind::Packet => by_packet_socket(interface),
+    }
+}
+
+fn by_packet_socket(interface: &Interface) -> Result<LinuxPort, Unusable> {
+    let opened = PacketSocket::open(interface.index, RING_PLACES, frame_bytes(interface));
+    opened.map(LinuxPort::Packet).map_err(Unusable::io(format!("a packet socket on `{}`", interface.name)))
+}
+
+fn past_the_stack(interface: &Interface, settings: &Settings, mode: XdpMode) -> Result<LinuxPort, Unusable> {
+    let name = &interface.name;
+    let refused = |why: String| Unusable::Port { name: name.clone(), why };
+    if frame_bytes(interface) > FRAME_BYTES_MAX {
+        return Err(refused(format!("its MTU of {} is too long for XDP; use --port packet", interface.mtu)));
+    }
+    let queues = Ethtool::open(name).and_then(|ethtool| ethtool.arrival_queues()).unwrap_or(1).max(1);
+    if queues as usize > QUEUES_MAX {
+        return Err(refused(format!(
+            "it has {queues} queues, and XDP looks after at most {QUEUES_MAX}: ethtool -L {name} combined {QUEUES_MAX}"
+        )));
+    }
+    XdpSocket::open(interface.index, queues as usize, settings.dialect.ethertype, mode)
+        .map(|socket| LinuxPort::Xdp(Box::new(socket)))
+        .map_err(|error| {
+            refused(format!("XDP was refused ({error}); use --port packet, or --port xdp-generic"))
+        })
+}
+
+fn frame_bytes(interface: &Interface) -> u32 {
+    interface.mtu + ETHERNET_BYTES + TAG_BYTES
 }

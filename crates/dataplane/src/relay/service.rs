@@ -14,8 +14,8 @@ use super::{Settings, Unusable, Wishes};
 use crate::control::{Answer, Inbox, Pending, Server};
 use crate::drive::{Clock, idle};
 use crate::net::{Interface, tc};
+use crate::port::LinuxPort;
 use crate::sys::capability::{self, Capability};
-use crate::sys::packet::PacketSocket;
 use crate::sys::{process, sched, wait};
 
 /// A relay that is ready to run.
@@ -23,7 +23,7 @@ pub struct Service {
     settings: Settings,
     rate: Rate,
     clock: Clock,
-    bump: Bump<PacketSocket>,
+    bump: Bump<LinuxPort>,
     junction: Junction,
     inbox: Inbox<Request>,
     wanted: bool,
@@ -74,9 +74,9 @@ impl Service {
         let junction = Junction::new(&settings.lan, &settings.link, settings.dialect.ethertype)?;
         let attended = junction.attend(&ports.lan, &ports.link);
         attended.map_err(Unusable::io("a filter on a packet socket"))?;
-        for (socket, name) in [(&ports.lan, &settings.lan), (&ports.link, &settings.link)] {
+        for (port, name) in [(&ports.lan, &settings.lan), (&ports.link, &settings.link)] {
             let index = Interface::by_name(name)?.index;
-            socket.bind(index).map_err(Unusable::io("binding a packet socket"))?;
+            port.begin(index).map_err(Unusable::io("binding a packet socket"))?;
         }
         // Rules change when protection begins and ends; all else is open by now. Threads that start later have no more.
         capability::keep_only(&[Capability::NetAdmin])
@@ -264,7 +264,7 @@ impl Service {
             pid: std::process::id(),
             lan: self.settings.lan.clone(),
             link: self.settings.link.clone(),
-            port: "packet".into(),
+            port: self.bump.link().name().into(),
             uptime_s: self.clock.now().as_ns() as f64 / 1e9,
             wanted: self.wanted,
             sending: end.is_active(),

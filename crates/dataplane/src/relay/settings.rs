@@ -8,6 +8,7 @@ use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::Dialect;
 
 use crate::drive::Poll;
+use crate::sys::xdp::XdpMode;
 
 /// What a relay is told at its start.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct Settings {
     pub rtt_min: Span,
     /// A frame is waited for so long.
     pub give_up: Span,
+    /// How frames come in and go out.
+    pub port: PortKind,
     /// How to wait for frames.
     pub poll: Poll,
     /// The processor to stay on.
@@ -59,6 +62,17 @@ pub struct Settings {
     pub release: bool,
 }
 
+/// How frames come in and go out of an interface.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PortKind {
+    /// Past the stack where the driver hands frames over without copying, else by packet sockets.
+    Auto,
+    /// Packet sockets.
+    Packet,
+    /// Past the kernel's stack (`AF_XDP`).
+    Xdp(XdpMode),
+}
+
 impl Settings {
     /// Frames that a process needs to bridge while it is not scheduled: [`Settings::give_up`] of them.
     const FRAME_BYTES_TYPICAL: u64 = 512;
@@ -78,6 +92,7 @@ impl Settings {
             handed_frames: 64,
             rtt_min: Span::from_us(500),
             give_up: Span::from_ms(20),
+            port: PortKind::Auto,
             poll: Poll::Sleep,
             cpu: None,
             run_dir: PathBuf::from("/run/wiremend"),

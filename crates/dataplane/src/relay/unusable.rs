@@ -53,6 +53,13 @@ pub enum Unusable {
     },
     /// Privileges are missing.
     Privilege(Vec<&'static str>),
+    /// It cannot be the kind of port that was asked for.
+    Port {
+        /// The interface.
+        name: String,
+        /// Why not, and what to do.
+        why: String,
+    },
     /// The settings cannot work.
     Settings(String),
     /// Somebody asked it to stop before it had begun.
@@ -129,6 +136,7 @@ impl fmt::Display for Unusable {
                 "a relay needs {}: run it as root, or give it to the program: setcap cap_net_admin,cap_net_raw+ep WIREMEND",
                 missing.join(" and ")
             ),
+            Self::Port { name, why } => write!(f, "`{name}` cannot be such a port: {why}"),
             Self::Settings(why) => f.write_str(why),
             Self::Stopped => f.write_str("stopped before it had begun"),
             Self::Refused(Refused::NoSuchInterface { name }) => {

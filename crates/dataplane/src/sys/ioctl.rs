@@ -83,6 +83,14 @@ impl Ethtool {
         Ok(Some(words[1]).filter(|speed| *speed != 0 && *speed != u32::MAX))
     }
 
+    /// Queues by which frames arrive.
+    pub fn arrival_queues(&self) -> io::Result<u32> {
+        // Most that can be, of four kinds, and how many there are: arriving, leaving, others, both.
+        let mut words = vec![ETHTOOL_GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+        self.call(&mut words)?;
+        Ok(words[5] + words[8])
+    }
+
     /// The port's pause frames.
     pub fn pause(&self) -> io::Result<Pause> {
         let mut words = vec![ETHTOOL_GPAUSEPARAM, 0, 0, 0];
@@ -181,6 +189,7 @@ fn text(words: &[u32]) -> String {
 
 // `linux/ethtool.h`.
 const ETHTOOL_GPAUSEPARAM: u32 = 0x12;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const ETHTOOL_GSTRINGS: u32 = 0x1B;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3A;

@@ -3,12 +3,13 @@
 use std::process::Command;
 
 use wiremend_dataplane::drive::Poll;
-use wiremend_dataplane::relay::{self, Ended, Restored, Service, Settings, Supervisor, Unusable};
+use wiremend_dataplane::relay::{self, Ended, PortKind, Restored, Service, Settings, Supervisor, Unusable};
+use wiremend_dataplane::sys::xdp::XdpMode;
 use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_wire::link::Dialect;
 
 use crate::args::VERSION;
-use crate::args::operate::{Mode, PollMode, RelayRestore, RelayRun};
+use crate::args::operate::{Mode, PollMode, PortChoice, RelayRestore, RelayRun};
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals, terminal};
 
@@ -94,6 +95,12 @@ fn settings(asked: &RelayRun) -> Result<Settings, Failure> {
         handed_frames: asked.handed,
         rtt_min: asked.rtt_min,
         give_up: asked.give_up,
+        port: match asked.port {
+            PortChoice::Auto => PortKind::Auto,
+            PortChoice::Packet => PortKind::Packet,
+            PortChoice::Xdp => PortKind::Xdp(XdpMode::Native),
+            PortChoice::XdpGeneric => PortKind::Xdp(XdpMode::Generic),
+        },
         poll: poll(asked.poll),
         cpu: asked.cpu,
         run_dir: rundir::of(&asked.place),
