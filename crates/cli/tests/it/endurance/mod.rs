@@ -13,12 +13,38 @@ use traffic::{Received, both_ways};
 
 #[test]
 fn two_minutes_of_trouble() {
-    let namespace = match NetNs::new() {
-        Ok(namespace) => namespace,
-        Err(why) if std::env::var_os("CI").is_none() => return eprintln!("skipped: {why}"),
+    in_namespace(trouble);
+}
+
+/// The same core on ports past the kernel's stack.
+#[test]
+fn ports_past_the_stack_protect_too() {
+    in_namespace(|| past_the_stack("xdp"));
+    in_namespace(|| past_the_stack("xdp-generic"));
+}
+
+fn in_namespace(test: impl FnOnce() + Send) {
+    match NetNs::new() {
+        Ok(namespace) => namespace.run(test).unwrap(),
+        Err(why) if std::env::var_os("CI").is_none() => eprintln!("skipped: {why}"),
         Err(why) => panic!("{why}"),
-    };
-    namespace.run(trouble).unwrap();
+    }
+}
+
+fn past_the_stack(port: &str) {
+    let options = format!("--active --copies 4 --rate 200Mbps --port {port}");
+    let line = Line::build(&options, "--rate 200Mbps --queue 1MiB");
+    line.await_protection();
+    assert_eq!(line.status(Side::A).unwrap().port, "xdp");
+    let received = both_ways(|| {
+        line.impair(Ailment { loss: 2e-2, ..Ailment::default() });
+        wait(3);
+    });
+    for (side, received) in [Side::B, Side::A].into_iter().zip(&received) {
+        orderly(received);
+        assert_eq!(received.missing(), lost(&line, side), "{port}: {received:?}");
+    }
+    assert!(line.status(Side::A).unwrap().link_counts["recovered"] > 50);
 }
 
 fn trouble() {
