@@ -17,7 +17,6 @@ mod commands;
 mod failure;
 mod input;
 #[cfg(target_os = "linux")]
-#[expect(dead_code, reason = "the commands of the lab are not here yet")]
 mod lab;
 mod ledger;
 mod machine;

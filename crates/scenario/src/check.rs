@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::error::Flaw;
-use crate::impair::{Fault, Impair};
+use crate::impair::{Fault, Impair, Script};
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
-use crate::protect::{Profile, Protect, Scheme};
+use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -288,6 +288,7 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
         let by = if let Scheme::Fec { .. } = protect.by { "error correction" } else { "retransmission" };
         return misfit(format!("`{field}` means nothing to {by}; leave it out"));
     }
+    check_sample(protect)?;
     if protect.profile() == Profile::Paper {
         if !protect.unordered.is_empty() {
             return misfit("the prototype has one order for all classes; leave out `unordered`");
@@ -295,6 +296,40 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
         if protect.control_copies() != 1 {
             return misfit("the prototype sends each notification once; leave out `control_copies`");
         }
+        if protect.rtt_min.is_some() {
+            return misfit("the prototype measures no round trip; leave out `rtt_min`");
+        }
+    } else if protect.switch() == SwitchKind::Tofino {
+        return misfit(
+            "the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
+        );
+    }
+    Ok(())
+}
+
+/// A sample must be able to show the loss that is looked for; those that are corrupted are remembered one by one.
+fn check_sample(protect: &Protect) -> Result<(), Misfit> {
+    const CORRUPTED_MAX: u64 = 1_000_000;
+    const LOSS_MIN: f64 = 1e-15;
+    if let Some(field) = protect.unmeasured() {
+        return misfit(format!("`{field}` means nothing without `start_at_loss`; give both, or none"));
+    }
+    let (Some(loss), Some(sample)) = (protect.start_at_loss, protect.sample()) else { return Ok(()) };
+    let (loss, over) = (loss.get(), sample.over);
+    if loss < LOSS_MIN {
+        return misfit(format!(
+            "a loss of {loss:e} is too rare to be seen; `start_at_loss` is at least {LOSS_MIN:e}"
+        ));
+    }
+    let least = (1.0 / loss).ceil() as u64;
+    if over < least {
+        return misfit(format!("{over} frames cannot show a loss of {loss:e}; `over` is at least {least}"));
+    }
+    if sample.corrupted > CORRUPTED_MAX {
+        let most = (CORRUPTED_MAX as f64 / loss) as u64;
+        return misfit(format!(
+            "{over} frames are more than a loss of {loss:e} takes; `over` is at most {most}"
+        ));
     }
     Ok(())
 }
@@ -322,8 +357,11 @@ fn check_impair(impair: &Impair) -> Result<(), Misfit> {
             }
             Ok(())
         }
-        Fault::Script(script) if script.rules.is_empty() => {
-            misfit("a script without rules hits nothing; add a rule")
+        Fault::Script(script) if script.rules.is_empty() && script.faults.is_none() => {
+            misfit("a script without rules hits nothing; add a rule, or name a file of `faults`")
+        }
+        Fault::Script(Script { faults: Some(file), .. }) if file.trim().is_empty() => {
+            Err((file.place, "`faults` is empty; name a file".to_owned()))
         }
         Fault::BitErrors(_)
         | Fault::Frames(_)

@@ -63,15 +63,15 @@ mod workload;
 
 pub use error::Error;
 pub use impair::{
-    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, PacketKind, Rule,
-    Script, Tilted,
+    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,
+    Rule, Script, Tilted,
 };
 pub use load::{File, Override, Variant, load};
 pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
-pub use protect::{Profile, Protect, Scheme};
+pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{BurstLength, Limit, Load, Pace, Probability, Within};
 pub use reference::{reference, schema_json};
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};

@@ -24,7 +24,7 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 ///
 /// With `fec(k,h)` (Wharf, Giesen et al., 2018) every k frames are followed by h parities, and from any k of the k + h the rest is
 /// restored: no loss costs a round trip, and h/(k+h) of the link is spent on parities whether frames are lost or not. Of the
-/// other fields only `links`, `direction`, `flush`, `give_up`, `start` and `stop` mean anything to it; the rest is refused.
+/// other fields only `links`, `direction`, `flush`, `give_up`, and those about its start and end mean anything to it; the rest is refused.
 ///
 /// ```toml
 /// [[protect]]
@@ -46,6 +46,9 @@ pub struct Protect {
     /// Whose protocol; `"hardened"` if left out. Not for FEC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<Profile>,
+    /// In what kind of switch; `"tofino"` for the `"paper"` profile if left out, and `"ideal"` for all else. Not for FEC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switch: Option<SwitchKind>,
     /// Traffic classes that need not keep their order, whatever `by` says: their frames never wait for others. Not for FEC.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unordered: Vec<Within<u8, 0, 7>>,
@@ -85,6 +88,11 @@ pub struct Protect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub backpressure: Option<bool>,
+    /// The ends take the round trip to be at least this, however short they measure it: as relays do, whose answers come from a process. If
+    /// left out, it is what they measure. Only for the hardened profile.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub rtt_min: Option<Span>,
     /// How long a missing frame is waited for. If left out, it follows from the link; with FEC, twice `flush`, or longer if the parities
     /// may take longer.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
@@ -95,10 +103,21 @@ pub struct Protect {
     #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Span>")]
     pub flush: Option<Span>,
-    /// From when on.
+    /// From when on; with `start_at_loss`, from when on losses count.
     #[serde(default, with = "value")]
     #[schemars(with = "Shown<Time>")]
     pub start: Time,
+    /// The two ends stay dormant until the receiver's frame check has seen this share of the last `over` frames corrupted; a direction
+    /// starts by its own losses. If left out, they start without a reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_at_loss: Option<Probability>,
+    /// Frames over which a loss is measured, as many as have ten losses at `start_at_loss` if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over: Option<Within<u64, 1, SAMPLE_MAX>>,
+    /// What the control plane takes from a loss that is found to the start of the sending end, beside the delay of the link; none if left out.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub delay: Option<Span>,
     /// Until when; if left out, without end.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Time>")]
@@ -109,6 +128,14 @@ impl Protect {
     /// Whose protocol.
     pub fn profile(&self) -> Profile {
         self.profile.unwrap_or_default()
+    }
+
+    /// In what kind of switch.
+    pub fn switch(&self) -> SwitchKind {
+        self.switch.unwrap_or(match self.profile() {
+            Profile::Paper => SwitchKind::Tofino,
+            Profile::Hardened => SwitchKind::Ideal,
+        })
     }
 
     /// The loss that may remain.
@@ -146,17 +173,37 @@ impl Protect {
         self.backpressure.unwrap_or(true)
     }
 
+    /// Frames over which the loss is measured that starts protection, and how many of them are corrupted when it does; nothing if
+    /// it starts without a reason.
+    pub fn sample(&self) -> Option<Sample> {
+        let loss = self.start_at_loss?.get();
+        let usual = || ((SAMPLE_LOSSES / loss).ceil() as u64).min(SAMPLE_MAX);
+        let over = self.over.map_or_else(usual, Within::get);
+        // A product that is whole but for rounding stays so.
+        let corrupted = (loss * over as f64 * (1.0 - 1e-12)).ceil() as u64;
+        Some(Sample { over, corrupted })
+    }
+
+    /// What belongs to `start_at_loss` and is given without it.
+    pub(crate) fn unmeasured(&self) -> Option<&'static str> {
+        let given = [("over", self.over.is_some()), ("delay", self.delay.is_some())];
+        let is_measured = self.start_at_loss.is_some();
+        given.iter().find(|(_, is_given)| *is_given && !is_measured).map(|(field, _)| *field)
+    }
+
     /// A field that is given and means nothing to what mends the link.
     pub(crate) fn pointless(&self) -> Option<&'static str> {
         let Scheme::Fec { .. } = self.by else { return self.flush.is_some().then_some("flush") };
         let given = [
             ("profile", self.profile.is_some()),
+            ("switch", self.switch.is_some()),
             ("unordered", !self.unordered.is_empty()),
             ("target", self.target.is_some()),
             ("loss", self.loss.is_some()),
             ("copies", self.copies.is_some()),
             ("dummies", self.dummies.is_some()),
             ("control_copies", self.control_copies.is_some()),
+            ("rtt_min", self.rtt_min.is_some()),
             ("tx_buffer", self.tx_buffer.is_some()),
             ("rx_buffer", self.rx_buffer.is_some()),
             ("pause_at", self.pause_at.is_some()),
@@ -167,7 +214,20 @@ impl Protect {
     }
 }
 
+/// So many of so many frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// All of them.
+    pub over: u64,
+    /// Those that are corrupted.
+    pub corrupted: u64,
+}
+
 const BUFFER: Bytes = Bytes::new(200_000);
+/// The daemon published with the prototype judges 1e-6 over ten million frames.
+const SAMPLE_LOSSES: f64 = 10.0;
+/// The most frames over which a loss is measured.
+const SAMPLE_MAX: u64 = 1_000_000_000_000_000;
 
 /// Whose protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -176,11 +236,22 @@ pub enum Profile {
     /// Ours: what the prototype cannot do, and ends that keep frames in memory.
     #[default]
     Hardened,
-    /// The published prototype, register by register, on its switch: buffers turn through a loopback port of 100 Gb/s that the
-    /// protected ports of a switch share, and a frame is examined once a turn. It was built for links of 10, 25 and 100 Gb/s, knows one
-    /// order for all classes, and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out,
-    /// and `control_copies` is 1.
+    /// The published prototype, register by register. It was built for links of 10, 25 and 100 Gb/s, knows one order for all classes,
+    /// and both ends start at once; `give_up`, `pause_at` and `resume_at` are the published ones if left out, and
+    /// `control_copies` is 1.
     Paper,
+}
+
+/// Where the ends of a protected link keep frames.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SwitchKind {
+    /// In a loop, as the prototype's switch: buffers turn through a loopback port of 100 Gb/s that the protected ports of a switch
+    /// share, a frame is examined once a turn, and a pause is judged when one leaves for the next. Only for the `"paper"` profile.
+    Tofino,
+    /// In memory: a frame goes as soon as what it waits for is there, and only the wire takes time. With the `"paper"` profile, links
+    /// of any rate can be had; for those that it was not built for, give `give_up`, `pause_at` and `resume_at`.
+    Ideal,
 }
 
 /// What mends a link.

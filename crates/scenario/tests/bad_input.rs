@@ -338,7 +338,15 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = []",
-            "s.toml:17:1: a script without rules hits nothing; add a rule",
+            "s.toml:17:1: a script without rules hits nothing; add a rule, or name a file of `faults`",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nfaults = \" \"",
+            "s.toml:20:10: `faults` is empty; name a file",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ link = \"nak\" }]",
+            "s.toml:20:19: unknown link `nak`; allowed: data, dummy, ack, missing, hello",
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ psn = 7, packet = \"nack\" }]",
@@ -346,7 +354,7 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ frame = 7 }]",
-            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, nth, count",
+            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, link, seq, nth, count",
         ),
         (
             "[[switch.class]]\nnumber = 3\nweight = 0",
@@ -407,6 +415,42 @@ fn protection_that_cannot_be_is_refused() {
         (
             "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nflush = \"1us\"",
             "s.toml:17:1: `flush` means nothing to retransmission; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofino\"",
+            "s.toml:17:1: the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nover = 1000",
+            "s.toml:17:1: `over` means nothing without `start_at_loss`; give both, or none",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\ndelay = \"1ms\"",
+            "s.toml:17:1: `delay` means nothing without `start_at_loss`; give both, or none",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0",
+            "s.toml:17:1: a loss of 0e0 is too rare to be seen; `start_at_loss` is at least 1e-15",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(5,1)\"\nstart_at_loss = 1e-6\nover = 999_999",
+            "s.toml:17:1: 999999 frames cannot show a loss of 1e-6; `over` is at least 1000000",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0.1\nover = 100_000_000",
+            "s.toml:17:1: 100000000 frames are more than a loss of 1e-1 takes; `over` is at most 10000000",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 2",
+            "s.toml:20:17: `2` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nswitch = \"ideal\"",
+            "s.toml:17:1: `switch` means nothing to error correction; leave it out",
+        ),
+        (
+            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofinno\"",
+            "s.toml:20:10: unknown value `tofinno`; did you mean `tofino`? allowed: tofino, ideal",
         ),
         (
             "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",

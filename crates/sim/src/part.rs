@@ -125,7 +125,7 @@ impl Part {
         let frame = self.wires.take_arrived(lane);
         let arrived = self.wires.frame_mut(frame);
         if arrived.kind == Kind::Corrupted {
-            self.wires.discard(lane, frame);
+            self.wires.discard(now, lane, frame);
             return;
         }
         if arrived.header != HeaderId::NONE {

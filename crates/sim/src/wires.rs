@@ -13,7 +13,7 @@ use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
 use crate::prefetch::prefetch;
-use crate::protect::{Guard, HeaderId, Headers, Loopback};
+use crate::protect::{Guard, HeaderId, Headers, Loopback, Start};
 use crate::queue::{Queue, Source};
 use crate::rare::Rare;
 use crate::ring::{Pool, Ring};
@@ -62,6 +62,8 @@ pub(crate) struct InFlight {
 pub(crate) struct Outbox {
     pub(crate) frames: Vec<InFlight>,
     pub(crate) notices: Vec<Notice>,
+    /// Ends of protected links that are to start.
+    starts: Vec<Start>,
     /// Link headers of those frames that have one.
     headers: Headers,
 }
@@ -253,6 +255,9 @@ impl Wires {
 
     /// Takes over the frames that another part has sent.
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
+        for start in outbox.starts.drain(..) {
+            self.start_end(start);
+        }
         for InFlight { lane, at, mut frame } in outbox.frames.drain(..) {
             if frame.header != HeaderId::NONE {
                 frame.header = self.headers.take_over(&mut outbox.headers, frame.header);
@@ -364,8 +369,18 @@ impl Wires {
 
     /// A frame that a link has corrupted is seen by its receiver, and by no one else.
     #[cold]
-    pub(crate) fn discard(&mut self, lane: LaneId, id: FrameId) {
-        self.rings[lane.index()].corrupted += 1;
+    pub(crate) fn discard(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        let ring = &mut self.rings[lane.index()];
+        ring.corrupted += 1;
+        let frames = ring.frames;
+        if let Some(start) = self.gauge_loss(now, lane, frames) {
+            let port = &self.ports[lane.reverse().index()];
+            if port.flags.has(PortFlags::REMOTE) {
+                self.outbox[usize::from(port.to_part)].starts.push(start);
+            } else {
+                self.start_end(start);
+            }
+        }
         let frame = self.frames.remove(id);
         if frame.header != HeaderId::NONE {
             self.headers.remove(frame.header);
@@ -400,7 +415,7 @@ impl Port {
 
 impl Outbox {
     pub(crate) fn is_empty(&self) -> bool {
-        self.frames.is_empty() && self.notices.is_empty()
+        self.frames.is_empty() && self.notices.is_empty() && self.starts.is_empty()
     }
 }
 

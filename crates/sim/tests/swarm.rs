@@ -280,11 +280,12 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
         ]);
         return format!(
             "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
-             {room}{}",
+             {room}{}{}",
             dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
             dice.pick(&["both", "forward", "backward"]),
             dice.pick(&[1, 3]),
-            dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n"]),
+            dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n", "start_at_loss = 0.01\n"]),
+            dice.pick(&["", "switch = \"ideal\"\n"]),
         );
     }
     format!(
@@ -303,7 +304,9 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
             "start = \"20us\"\n",
             "stop = \"150us\"\n",
             "copies = 1\n",
-            "start = \"5us\"\nstop = \"60us\"\n"
+            "start = \"5us\"\nstop = \"60us\"\n",
+            "start_at_loss = 1e-3\ndelay = \"2us\"\n",
+            "start = \"5us\"\nstop = \"90us\"\nstart_at_loss = 0.02\nover = 50\n"
         ]),
     )
 }
@@ -322,7 +325,8 @@ fn draw_fec(dice: &mut Dice) -> String {
             "flush = \"40us\"\ngive_up = \"41us\"\n",
             "start = \"20us\"\n",
             "stop = \"150us\"\n",
-            "start = \"5us\"\nstop = \"60us\"\n"
+            "start = \"5us\"\nstop = \"60us\"\n",
+            "start_at_loss = 0.01\nover = 200\n"
         ]),
     )
 }

@@ -1,5 +1,6 @@
 //! What operates real links: relays that protect them, and a laboratory.
 
+use std::ffi::OsString;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
@@ -214,7 +215,161 @@ pub(crate) struct Lab {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum LabCommand {
+    Tcp(Box<LabTcp>),
+    Roce(Box<LabRoce>),
+    Shell(Box<LabShell>),
+    /// End labs that still run, and say which
+    Down,
     Wire(Box<LabWire>),
+}
+
+/// Send TCP over a link that corrupts, without and with protection
+///
+/// Builds host A, a relay, a wire, a relay and host B in networks of its own, and measures what TCP of this
+/// kernel gets through: over the clean link, over one that corrupts, and over one that corrupts and is
+/// protected. Then it lets one transfer see all three. With --out it writes these files:
+///
+///   goodput.svg   the transfer over time
+///   tcp.json      all numbers
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab tcp --loss 1e-3
+  wiremend lab tcp --loss 1e-2 --cc cubic --out results
+  wiremend lab tcp --rate 100Mbps --delay 1ms --mode non-blocking
+
+It needs root, or user namespaces; it touches nothing outside of its own networks."
+)]
+pub(crate) struct LabTcp {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// How fast the link is [default: 200Mbps, or half of what this machine carries if that is less]
+    #[arg(long, value_name = "RATE", value_parser = parse_lab_rate)]
+    pub(crate) rate: Option<Rate>,
+    /// How long each transfer lasts; the one over time takes six times as long
+    #[arg(long, value_name = "S", default_value = "2", value_parser = parse_seconds)]
+    pub(crate) seconds: f64,
+    /// How often everything is measured; medians are told
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Congestion controls [default: cubic and bbr, as far as the kernel has them]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) cc: Vec<String>,
+    /// How long a frame is under way between the link and host B: the rest of its path
+    #[arg(long, value_name = "TIME", default_value = "4ms")]
+    pub(crate) path_delay: Span,
+    #[command(flatten)]
+    pub(crate) chain: LabChain,
+    /// Write a drawing and all numbers into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Send RoCE over a link that corrupts, without and with protection
+///
+/// Puts two guests with Debian's own kernel and its soft-RoCE, emulated by QEMU, at the ends of a link, and has
+/// perftest measure latency and bandwidth: over the clean link, over one that corrupts, and over one that
+/// corrupts and is protected.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab roce --fetch
+  wiremend lab roce --loss 1/256 --rounds 5
+  wiremend lab roce --json
+
+It needs root, or user namespaces, and some packages of Debian, which it names if they are missing."
+)]
+pub(crate) struct LabRoce {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1/128", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// How often everything is measured; medians are told
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) rounds: u32,
+    /// Messages of each measurement of latency
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) messages: u32,
+    /// Messages of 64 KiB of each measurement of bandwidth
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100_000))]
+    pub(crate) bulk_messages: u32,
+    /// Whether frames wait for those before them, while they are protected
+    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    pub(crate) mode: Mode,
+    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(crate) copies: Option<u8>,
+    /// Start all random streams from this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Download the guests' kernel with apt-get first
+    #[arg(long)]
+    pub(crate) fetch: bool,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Start a shell on a host behind a link that corrupts
+///
+/// Builds host A, a relay, a wire, a relay and host B in networks of its own and starts $SHELL, or a command,
+/// on host A. When it ends, everything is gone.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab shell --loss 1e-2 --active
+  wiremend lab shell --loss 0.1 -- ping -c 50 -i 0.02 198.18.0.2
+  wiremend lab shell -- sh -c '$ON_B iperf3 -s -1 & sleep 1; iperf3 -c 198.18.0.2'
+
+It needs root, or user namespaces; it touches nothing outside of its own networks."
+)]
+pub(crate) struct LabShell {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// Protect the link
+    #[arg(long)]
+    pub(crate) active: bool,
+    /// How fast the link is
+    #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
+    pub(crate) rate: Rate,
+    /// How long a frame is under way between the link and host B: the rest of its path
+    #[arg(long, value_name = "TIME", default_value = "4ms")]
+    pub(crate) path_delay: Span,
+    #[command(flatten)]
+    pub(crate) chain: LabChain,
+    /// What to run on host A [default: $SHELL]
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What the link of a lab is like
+#[derive(Args, Debug, Clone)]
+pub(crate) struct LabChain {
+    /// How long a frame is under way on the link
+    #[arg(long, value_name = "TIME", default_value = "100us")]
+    pub(crate) delay: Span,
+    /// Room before the link
+    #[arg(long, value_name = "SIZE", default_value = "256KiB")]
+    pub(crate) queue: Bytes,
+    /// Whether frames wait for those before them, while they are protected
+    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
+    pub(crate) mode: Mode,
+    /// Copies of each frame that is asked for [default: by the loss that is measured]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
+    pub(crate) copies: Option<u8>,
+    /// Start all random streams from this seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
 }
 
 /// Join two interfaces as a cable would, and corrupt what crosses it
@@ -244,6 +399,16 @@ pub(crate) struct LabWire {
     pub(crate) queue: Bytes,
     #[command(flatten)]
     pub(crate) ailment: LabAilment,
+    /// Hit the frames of a protected link that this list names, a line each: `forth data 5 1` is frame 5
+    /// from A to B, the first time that it is sent
+    #[arg(long, value_name = "FILE", conflicts_with = "change")]
+    pub(crate) faults: Option<PathBuf>,
+    /// Write down the frames of a protected link that are hit, for --faults and for scenarios
+    #[arg(long, value_name = "FILE", conflicts_with = "change")]
+    pub(crate) record: Option<PathBuf>,
+    /// The `EtherType` of the protected link's header, for --faults and --record
+    #[arg(long, value_name = "HEX", default_value = "88b5", value_parser = parse_ethertype)]
+    pub(crate) ethertype: u16,
     /// Start all random streams from this seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
@@ -276,6 +441,19 @@ pub(crate) struct LabAilment {
     /// Every N-th frame is hit
     #[arg(long, value_name = "N")]
     pub(crate) every: Option<u64>,
+}
+
+fn parse_seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.5..=3600.0).contains(&seconds) => Ok(seconds),
+        _ => Err("a transfer lasts 0.5 to 3600 seconds".into()),
+    }
+}
+
+fn parse_lab_rate(text: &str) -> Result<Rate, String> {
+    let rate: Rate = text.parse().map_err(|error| format!("{error}"))?;
+    let allowed = Rate::from_bits_per_s(1_000_000)..=Rate::gbps(100);
+    if allowed.contains(&rate) { Ok(rate) } else { Err("a link of the lab has 1Mbps to 100Gbps".into()) }
 }
 
 /// A port alone is one of the loopback.

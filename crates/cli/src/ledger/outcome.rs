@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use wiremend_fabric::Graph;
-use wiremend_measure::VariantSummary;
 use wiremend_measure::rare::Episodes;
+use wiremend_measure::{Metric, SeriesRow, VariantSummary};
 use wiremend_sim::Results;
+use wiremend_units::LaneId;
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
 
 /// What came of a run.
@@ -19,9 +20,15 @@ pub(crate) struct Outcome {
     /// Of a link whose rare losses are made frequent.
     #[serde(default)]
     pub(crate) episodes: Episodes,
+    /// What was sampled, if the run samples something: by direction of a link and by metric.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    series: BTreeMap<String, BTreeMap<String, Vec<Sample>>>,
     /// How long it took to compute.
     pub(crate) took_s: f64,
 }
+
+/// A point of a series: when in nanoseconds, and what.
+pub(crate) type Sample = (u64, u64);
 
 /// What one direction of a link carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +44,7 @@ pub(crate) struct Lane {
 
 impl Outcome {
     pub(crate) fn new(name: &str, graph: &Graph, results: &Results, took_s: f64) -> Self {
-        let lane = |lane: wiremend_units::LaneId| {
+        let lane = |lane: LaneId| {
             let counted = &results.lanes[lane.index()];
             let carried = Lane {
                 rate_bps: graph.link(lane.link()).rate.bits_per_s(),
@@ -52,8 +59,24 @@ impl Outcome {
             summary: results.summary(name),
             lanes: graph.lanes().map(lane).collect(),
             episodes: results.episodes,
+            series: BTreeMap::new(),
             took_s,
         }
+    }
+
+    /// The same, with what was sampled.
+    pub(crate) fn with_series(mut self, graph: &Graph, samples: &[SeriesRow]) -> Self {
+        for row in samples {
+            let lane = self.series.entry(graph.lane_name(LaneId(row.entity))).or_default();
+            let metric = lane.entry(row.metric.key().to_owned()).or_default();
+            metric.push((row.time_ps / 1_000, row.value));
+        }
+        self
+    }
+
+    /// What was sampled of a direction of a link.
+    pub(crate) fn series(&self, lane: &str, metric: Metric) -> &[Sample] {
+        self.series.get(lane).and_then(|metrics| metrics.get(metric.key())).map_or(&[], Vec::as_slice)
     }
 
     /// What a direction of a link carried. Nothing, if there is no such link in the scenario any more.

@@ -1,10 +1,12 @@
 //! All runs of all claims, over the cores.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use wiremend_measure::SeriesRow;
 use wiremend_scenario::{Override, Variant};
 use wiremend_sim::{Ending, Observer, Options, Progress as Simulated, Simulation};
 
@@ -134,7 +136,7 @@ impl Job {
         let simulation =
             Simulation::build(scenario, &self.input, &options).map_err(|error| self.input.refused(&error))?;
         let graph = simulation.graph().clone();
-        let mut watcher = Watcher { number, shared, expected: Expected::of(scenario) };
+        let mut watcher = Watcher { number, shared, expected: Expected::of(scenario), samples: Vec::new() };
         let results = simulation.run(&mut watcher).map_err(|error| Failure::file(&error))?;
         match results.ending {
             Ending::Complete | Ending::TimeLimit | Ending::Stalled => {}
@@ -144,7 +146,8 @@ impl Job {
                 return Err(Failure::Environment(what));
             }
         }
-        let outcome = Outcome::new(name, &graph, &results, machine::computed_s() - computed_s);
+        let outcome = Outcome::new(name, &graph, &results, machine::computed_s() - computed_s)
+            .with_series(&graph, &watcher.samples);
         if let Some(store) = store {
             store.put(&self.command, self.input.file.text(), &outcome)?;
         }
@@ -152,14 +155,20 @@ impl Job {
     }
 }
 
-/// Sees how far a run has come, and Ctrl-C.
+/// Sees how far a run has come, what it samples, and Ctrl-C.
 struct Watcher<'a> {
     number: usize,
     shared: &'a Shared,
     expected: Expected,
+    samples: Vec<SeriesRow>,
 }
 
 impl Observer for Watcher<'_> {
+    fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
+        self.samples.push(*sample);
+        Ok(())
+    }
+
     fn on_progress(&mut self, progress: &Simulated) -> ControlFlow<()> {
         self.shared.progress.note(self.number, &self.expected, progress);
         let is_over = signals::caught().is_some() || self.shared.stop.load(Ordering::Relaxed);

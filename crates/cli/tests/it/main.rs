@@ -5,6 +5,10 @@ mod captures;
 mod claims;
 mod decode;
 mod dissector;
+#[cfg(target_os = "linux")]
+mod endurance;
+#[cfg(target_os = "linux")]
+mod line;
 mod model;
 mod program;
 mod relay;
@@ -13,3 +17,5 @@ mod relay_net;
 mod runs;
 mod traces;
 mod tune;
+#[cfg(target_os = "linux")]
+mod two_hosts;

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
-use wiremend_impair::{Fate, FrameFacts, Impairments};
+use wiremend_impair::{Fate, FrameFacts, Impairments, LinkFacts};
 use wiremend_units::{Rate, Span, Time};
 
+use super::Faults;
 use crate::pace::Pace;
 use crate::pool::{Pool, Slot};
 
@@ -14,6 +15,8 @@ pub struct Lane {
     pace: Option<Pace>,
     delay: Span,
     impairments: Impairments,
+    /// Lists of faults, whatever else it does to frames.
+    pub faults: Option<Faults>,
     queue_bytes_max: u64,
     /// With the time at which each has left the queue, and the time at which it arrives.
     frames: VecDeque<Flight>,
@@ -35,6 +38,8 @@ pub struct LaneConfig {
     pub queue_bytes_max: u64,
     /// What it does to frames.
     pub impairments: Impairments,
+    /// Lists of faults that are played or recorded.
+    pub faults: Option<Faults>,
 }
 
 /// Exact counts of one direction.
@@ -75,6 +80,7 @@ impl Lane {
             pace: config.rate.map(|rate| Pace::new(rate, 1, frame_bytes_max)),
             delay: config.delay,
             impairments: config.impairments,
+            faults: config.faults,
             queue_bytes_max: config.queue_bytes_max,
             frames: VecDeque::new(),
             waiting: VecDeque::new(),
@@ -88,7 +94,13 @@ impl Lane {
         self.impairments = impairments;
     }
 
-    pub(super) fn on_frame(&mut self, now: Time, pieces: [&[u8]; 3], pool: &mut Pool) {
+    pub(super) fn on_frame(
+        &mut self,
+        now: Time,
+        pieces: [&[u8]; 3],
+        link: Option<LinkFacts>,
+        pool: &mut Pool,
+    ) {
         let bytes: usize = pieces.iter().map(|piece| piece.len()).sum();
         while let Some((_, bytes)) = self.waiting.pop_front_if(|(leaves, _)| *leaves <= now) {
             self.waiting_bytes -= u64::from(bytes);
@@ -109,8 +121,7 @@ impl Lane {
         };
         self.counts.carried += 1;
         self.counts.carried_bytes += bytes as u64;
-        let facts = FrameFacts::bare((bytes as u32 + FCS_BYTES).max(FRAME_BYTES_MIN));
-        if self.impairments.fate(now, &facts) == Fate::Corrupt {
+        if self.is_hit(now, bytes, link) {
             self.counts.crc_errors += 1;
             return;
         }
@@ -120,6 +131,13 @@ impl Lane {
         };
         pool.fill(slot, pieces);
         self.frames.push_back(Flight { arrives: leaves + self.delay, slot });
+    }
+
+    fn is_hit(&mut self, now: Time, bytes: usize, link: Option<LinkFacts>) -> bool {
+        let frame_bytes = (bytes as u32 + FCS_BYTES).max(FRAME_BYTES_MIN);
+        let facts = FrameFacts { link, ..FrameFacts::bare(frame_bytes) };
+        let hit = self.impairments.fate(now, &facts) == Fate::Corrupt;
+        self.faults.as_mut().map_or(hit, |faults| faults.corrupts(&facts, hit))
     }
 
     /// What arrives by now.

@@ -1,12 +1,15 @@
 //! A cable between two interfaces, with a rate, a delay, a queue and a will to corrupt: the stand-in for an optical attenuator.
 
 mod ailment;
+mod faults;
 mod lane;
 mod service;
 
 pub use ailment::Ailment;
+pub use faults::{Faults, Record};
 pub use lane::{Lane, LaneConfig, LaneCounts};
 pub use service::{CableRequest, CableService, CableSettings, CableStatus};
+pub use wiremend_impair::FaultList;
 
 use std::io::IoSlice;
 
@@ -84,9 +87,10 @@ impl<P: Port> Cable<P> {
                 lane.counts.misshapen += 1;
                 continue;
             }
+            let link = lane.faults.as_ref().filter(|_| arrival.tag.is_none()).and_then(|it| it.read(frame));
             let (addresses, rest) = frame.split_at(ADDRESSES_BYTES);
             let tag = arrival.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
-            lane.on_frame(now, [addresses, tag, rest], &mut self.pool);
+            lane.on_frame(now, [addresses, tag, rest], link, &mut self.pool);
         }
         port.release();
         taken == SEND_MAX

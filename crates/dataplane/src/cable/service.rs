@@ -1,19 +1,22 @@
 //! A cable on real interfaces.
 
 use std::fs;
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use wiremend_impair::{FaultList, Way};
 use wiremend_units::{Rate, Span, Time, stream_seed};
+use wiremend_wire::link::Dialect;
 
-use super::{Ailment, Cable, LaneConfig, LaneCounts};
+use super::{Ailment, Cable, Faults, LaneConfig, LaneCounts, Record};
 use crate::control::{self, Answer, Inbox, Server};
 use crate::drive::{Clock, Poll, idle};
 use crate::net::{self, Interface, tc};
 use crate::relay::Unusable;
 use crate::sys::packet::{PacketSocket, Tap};
-use crate::sys::wait;
+use crate::sys::{sched, wait};
 
 /// What a cable is told at its start.
 #[derive(Clone, Debug)]
@@ -28,6 +31,12 @@ pub struct CableSettings {
     pub queue_bytes_max: u64,
     /// From the first end to the second, and back.
     pub ailments: [Ailment; 2],
+    /// Frames of a protected link that are hit besides.
+    pub faults: Option<FaultList>,
+    /// Where frames of a protected link that are hit are written down, as such a list.
+    pub record: Option<PathBuf>,
+    /// By which the headers of a protected link are known.
+    pub dialect: Dialect,
     /// Of all random streams.
     pub seed: u64,
     /// Where its socket is; none: it does not listen.
@@ -68,6 +77,8 @@ pub struct CableStatus {
     pub kernel_dropped: [u64; 2],
     /// What it suffers from.
     pub ailments: [Ailment; 2],
+    /// Faults of its list that have not been met.
+    pub faults_left: [u64; 2],
 }
 
 /// A cable that is ready to run.
@@ -80,6 +91,7 @@ pub struct CableService {
     kernel_dropped: [u64; 2],
     /// Streams of random numbers that were begun.
     streams: u64,
+    record: Option<BufWriter<fs::File>>,
     _server: Option<Server>,
 }
 
@@ -101,7 +113,7 @@ impl CableService {
         let frame_bytes = facts.iter().map(|interface| interface.mtu).max().unwrap_or(0) + ETHERNET_BYTES;
         let ends = [open(&facts[0], frame_bytes)?, open(&facts[1], frame_bytes)?];
         let mut streams = 0;
-        let mut lane = |ailment: &Ailment| {
+        let mut lane = |ailment: &Ailment, way: Way| {
             streams += 1;
             Ok::<_, Unusable>(LaneConfig {
                 rate: settings.rate,
@@ -110,9 +122,11 @@ impl CableService {
                 impairments: ailment
                     .impairments(stream_seed(settings.seed, 0, streams))
                     .map_err(|error| Unusable::Settings(error.to_string()))?,
+                faults: faults(&settings, way),
             })
         };
-        let lanes = [lane(&settings.ailments[0])?, lane(&settings.ailments[1])?];
+        let lanes = [lane(&settings.ailments[0], Way::Forth)?, lane(&settings.ailments[1], Way::Back)?];
+        let record = settings.record.as_ref().map(|path| create(path)).transpose()?;
         let (server, inbox) = match &settings.socket {
             Some(path) => {
                 let (server, inbox) = listen(path)?;
@@ -128,12 +142,14 @@ impl CableService {
         };
         let cable = Cable::new(ends, lanes, SLOTS, frame_bytes);
         let clock = Clock::start();
-        Ok(Self { settings, cable, clock, inbox, waker, kernel_dropped: [0; 2], streams, _server: server })
+        let kernel_dropped = [0; 2];
+        Ok(Self { settings, cable, clock, inbox, waker, kernel_dropped, streams, record, _server: server })
     }
 
     /// Carries frames until `stop` says so. How it stood at the end.
     pub fn run(mut self, stop: impl Fn() -> bool) -> Result<CableStatus, Unusable> {
         wait::precise_timers();
+        sched::short_turns();
         let mut turns = 0;
         while !stop() {
             let now = self.clock.now();
@@ -143,15 +159,31 @@ impl CableService {
                 continue;
             }
             turns = 0;
+            self.write_record()?;
             self.answer_all();
             if !more {
                 self.pause(now)?;
             }
         }
+        self.write_record()?;
         for end in &self.settings.ends {
             tc::clear(end)?;
         }
         Ok(self.status())
+    }
+
+    /// Writes down what was hit since the last time.
+    fn write_record(&mut self) -> Result<(), Unusable> {
+        let Some(file) = &mut self.record else { return Ok(()) };
+        let records =
+            self.cable.lanes_mut().iter_mut().filter_map(|lane| lane.faults.as_mut()?.record.as_mut());
+        let mut hit = records.flat_map(Record::take).peekable();
+        if hit.peek().is_none() {
+            return Ok(());
+        }
+        hit.try_for_each(|fault| writeln!(file, "{fault}"))
+            .and_then(|()| file.flush())
+            .map_err(|source| Unusable::Io { what: "the record of faults".into(), source })
     }
 
     fn pause(&mut self, now: Time) -> Result<(), Unusable> {
@@ -198,8 +230,31 @@ impl CableService {
             *dropped += end.kernel_counts().map_or(0, |counts| counts.dropped);
         }
         let [forth, back] = self.cable.lanes().each_ref().map(|lane| lane.counts);
-        CableStatus { forth, back, kernel_dropped: self.kernel_dropped, ailments: self.settings.ailments }
+        let faults_left = self
+            .cable
+            .lanes()
+            .each_ref()
+            .map(|lane| lane.faults.as_ref().map_or(0, |faults| faults.replay.unused() as u64));
+        let (kernel_dropped, ailments) = (self.kernel_dropped, self.settings.ailments);
+        CableStatus { forth, back, kernel_dropped, ailments, faults_left }
     }
+}
+
+/// What a direction needs for its lists of faults, if there are any.
+fn faults(settings: &CableSettings, way: Way) -> Option<Faults> {
+    (settings.faults.is_some() || settings.record.is_some()).then(|| Faults {
+        dialect: settings.dialect,
+        way,
+        replay: settings.faults.as_ref().map(|list| list.replay(way)).unwrap_or_default(),
+        record: settings.record.as_ref().map(|_| Record::default()),
+    })
+}
+
+fn create(path: &Path) -> Result<BufWriter<fs::File>, Unusable> {
+    let io = |source| Unusable::Io { what: format!("the record {}", path.display()), source };
+    let mut file = BufWriter::new(fs::File::create(path).map_err(io)?);
+    writeln!(file, "# direction, kind, number, copy").and_then(|()| file.flush()).map_err(io)?;
+    Ok(file)
 }
 
 fn open(interface: &Interface, frame_bytes: u32) -> Result<PacketSocket, Unusable> {

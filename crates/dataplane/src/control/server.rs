@@ -6,8 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, mpsc};
 use std::thread;
 
 use serde::Serialize;
@@ -52,7 +51,7 @@ impl Server {
         fs::set_permissions(path, Permissions::from_mode(0o660))?;
         let (sender, questions) = mpsc::channel();
         let waker = Arc::new(Waker::new()?);
-        let desk = Arc::new(Desk { sender, waker: Arc::clone(&waker), user, open: AtomicUsize::new(0) });
+        let desk = Arc::new(Desk { sender, waker: Arc::clone(&waker), user, lines: Lines::default() });
         thread::Builder::new().name("control".into()).spawn(move || desk.serve(&listener))?;
         Ok((Self { path: path.to_owned() }, Inbox { questions, waker }))
     }
@@ -97,25 +96,43 @@ struct Desk<Q> {
     sender: mpsc::Sender<Pending<Q>>,
     waker: Arc<Waker>,
     user: Option<u32>,
-    open: AtomicUsize,
+    lines: Lines,
+}
+
+/// Connections that are heard.
+#[derive(Default)]
+struct Lines {
+    open: Mutex<usize>,
+    closed: Condvar,
+}
+
+impl Lines {
+    /// Waits for room: whoever connects meanwhile waits too, rather than being turned away.
+    fn open(&self) {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let full = |open: &mut usize| *open >= CONNECTIONS_MAX;
+        *self.closed.wait_while(open, full).unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn close(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        self.closed.notify_one();
+    }
 }
 
 impl<Q: Request> Desk<Q> {
     fn serve(self: Arc<Self>, listener: &UnixListener) {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { continue };
-            if self.open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
-                self.open.fetch_sub(1, Ordering::AcqRel);
-                continue;
-            }
+            self.lines.open();
             let desk = Arc::clone(&self);
             let heard = thread::Builder::new().name("control".into()).spawn(move || {
                 // A client that breaks off is its own loss.
                 let _ = desk.hear(stream);
-                desk.open.fetch_sub(1, Ordering::AcqRel);
+                desk.lines.close();
             });
             if heard.is_err() {
-                self.open.fetch_sub(1, Ordering::AcqRel);
+                self.lines.close();
             }
         }
     }

@@ -44,6 +44,8 @@ pub struct Bump<P> {
     counts: Counts,
     /// The pace was kept: there may be more to send.
     held_back: bool,
+    /// The pace was kept, and frames wait.
+    waits: bool,
     /// What was wrong with the last frame that was malformed.
     misread: Option<Malformed>,
 }
@@ -118,6 +120,7 @@ impl<P: Port> Bump<P> {
             outgoing: Vec::with_capacity(TURN_FRAMES * 2),
             counts: Counts::default(),
             held_back: false,
+            waits: false,
             misread: None,
         }
     }
@@ -395,6 +398,9 @@ impl<P: Port> Bump<P> {
     }
 
     fn feed_link(&mut self, now: Time) -> io::Result<()> {
+        if self.waits {
+            self.pace.on_waited(now);
+        }
         loop {
             self.held_back = false;
             while self.staged.len() < SEND_MAX {
@@ -411,6 +417,7 @@ impl<P: Port> Bump<P> {
                 break;
             }
         }
+        self.waits = self.held_back && self.queue.front().is_some();
         // What left may have let copies go, and what was told may have handed frames on.
         self.dispose(None);
         self.hand_on()

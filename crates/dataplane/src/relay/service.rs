@@ -102,6 +102,7 @@ impl Service {
     /// Carries frames until `stop` says so; `say` tells the operator what has happened. At the end traffic is the kernel's again.
     pub fn run(mut self, stop: impl Fn() -> bool, say: &dyn Fn(&str)) -> Result<Ended, Unusable> {
         wait::precise_timers();
+        sched::short_turns();
         if let Some(cpu) = self.settings.cpu {
             sched::pin(cpu).map_err(Unusable::io(format!("processor {cpu}")))?;
         }

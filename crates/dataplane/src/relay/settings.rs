@@ -94,13 +94,19 @@ impl Settings {
     /// What the end of the link goes by. Buffers last as long as a frame is waited for, so that a process which is not scheduled for
     /// a while loses nothing.
     pub(super) fn link_config(&self, rate: Rate, frame_bytes_max: Bytes) -> Config {
+        let link = Config::for_link(rate, frame_bytes_max, self.give_up);
+        // What is asked for waits behind what was handed over, up to so long: it is not asked for again before.
+        let handed = rate.serialize(frame_bytes_max * u64::from(self.handed_frames));
         Config {
             target: self.target,
             copies: self.copies,
-            rtt_min: self.rtt_min,
+            rtt_min: self.rtt_min.max(handed),
             rtt_samples: 5,
             give_up: Some(self.give_up),
-            ..Config::for_link(rate, frame_bytes_max, self.give_up)
+            // What waits is handed on at once when the gap is filled, not at the link's rate: a pause is for a buffer that
+            // fills up, and would only leave the link idle before.
+            pause_at: Some(Bytes::new(link.rx_bytes_max.get() / 2)),
+            ..link
         }
     }
 

@@ -11,3 +11,4 @@ pub mod plain;
 pub mod process;
 pub mod sched;
 pub mod wait;
+pub mod xdp;

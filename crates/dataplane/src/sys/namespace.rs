@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
@@ -36,6 +36,14 @@ pub fn start_in_user(command: &mut Command) {
     let maps = Maps::of_this_process();
     // SAFETY: between fork and exec `enter` makes system calls only; all it writes was put together before the fork.
     unsafe { command.pre_exec(move || maps.enter(libc::CLONE_NEWNET)) };
+}
+
+/// Makes `command` start in the network namespace that `fd` stands for. Needs `CAP_SYS_ADMIN`.
+pub fn start_in_network(command: &mut Command, fd: impl AsFd) -> io::Result<()> {
+    let fd: OwnedFd = fd.as_fd().try_clone_to_owned()?;
+    // SAFETY: between fork and exec `enter_network` makes one system call; the descriptor is open until the exec.
+    unsafe { command.pre_exec(move || enter_network(&fd)) };
+    Ok(())
 }
 
 /// The effective user, as the current user namespace counts.

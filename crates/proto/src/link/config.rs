@@ -42,7 +42,7 @@ pub struct Config {
     pub resume_at: Option<Bytes>,
     /// No backpressure at all, to show what it is for (LG §4.2).
     pub backpressure: bool,
-    /// Retransmissions may take this share of what is sent; in percent.
+    /// Retransmissions may take this share of the link's rate; in percent.
     pub resend_share_percent: u8,
 }
 
@@ -131,6 +131,12 @@ impl Config {
     pub fn rx_bytes_least(&self, rtt: Span) -> Bytes {
         let pause_at = self.pause_at.unwrap_or_else(|| Timing::default_pause_at(self, rtt));
         pause_at + self.rate.bytes_in(rtt) + self.frame_bytes_max * FRAMES_SPARE
+    }
+
+    /// What copies may take of the link.
+    pub(super) fn resend_rate(&self) -> Rate {
+        let bits = u128::from(self.rate.bits_per_s()) * u128::from(self.resend_share_percent) / 100;
+        Rate::from_bits_per_s((bits as u64).max(1))
     }
 
     fn check_copies(&self) -> Result<(), ConfigError> {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use wiremend_units::{Span, Time};
+use wiremend_units::{Bytes, Rate, Span, Time};
 
 use super::fingerprint::Print;
 use super::outbox::Outbox;
@@ -18,7 +18,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     timing: Timing,
     room_bytes: u64,
     dummies_max: u8,
-    share_percent: u64,
+    /// What copies may take: their share of the link's rate.
+    share: Rate,
     epoch: u8,
     /// Everything before is settled at the receiver.
     acked: u64,
@@ -31,8 +32,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     kept_bytes: u64,
     /// Places of which copies are due. A copy that was released meanwhile is passed over.
     again: VecDeque<u64>,
-    /// What copies may take now, in hundredths of bytes.
-    credit: u64,
+    /// When the share of the link for copies has paid for all that were asked for.
+    paid_at: Time,
     dummies_owed: u8,
     probe: Probe,
     /// When a pause ends by itself; never: there is none.
@@ -80,7 +81,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             timing: Timing::of(config, Span::ZERO),
             room_bytes: config.tx_bytes_max.get(),
             dummies_max: config.dummies,
-            share_percent: u64::from(config.resend_share_percent),
+            share: config.resend_rate(),
             epoch: 0,
             acked: 0,
             next: 0,
@@ -89,7 +90,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             slots: Ring::default(),
             kept_bytes: 0,
             again: VecDeque::new(),
-            credit: 0,
+            paid_at: Time::ZERO,
             dummies_owed: 0,
             probe: Probe::NONE,
             paused_until: Time::MAX,
@@ -104,7 +105,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         (self.acked, self.next, self.surveyed) = (0, 0, 0);
         self.epoch = epoch_bits(epoch);
         self.window = timing.window.min(u64::from(Seq::<BITS>::WINDOW_MAX));
-        self.credit = timing.resend_burst_bytes * 100;
+        self.paid_at = Time::ZERO;
         self.dummies_owed = 0;
         self.timing = timing;
         self.watch.start();
@@ -192,8 +193,6 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
-        let credit_max = self.timing.resend_burst_bytes * 100;
-        self.credit = (self.credit + len * self.share_percent).min(credit_max);
         out.counters.protected += 1;
         if room {
             self.kept_bytes += len;
@@ -324,7 +323,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     where
         F: Hash,
     {
-        print.add((self.epoch, self.acked, self.next, self.surveyed, self.credit, self.dummies_owed));
+        print.add((self.epoch, self.acked, self.next, self.surveyed, self.dummies_owed));
+        print.add_limit(self.paid_at);
         print.add((self.probe.count, self.probe.due));
         print.add_time(self.probe.at);
         print.add_time(self.paused_until);
@@ -350,8 +350,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         let resent = slot.resent_at > Time::ZERO;
         let waits = slot.copies_due > 0 || resent && now < slot.resent_at + self.timing.resend_gap;
         if !waits {
-            let cost = u64::from(slot.len) * 100;
-            let affordable = if slot.frame.is_none() { 0 } else { self.credit / cost.max(1) };
+            // Copies may run ahead of their share by a burst: a copy costs the time in which the share carries it.
+            let cost = self.share.serialize(Bytes::new(u64::from(slot.len)));
+            let ahead = self.paid_at.max(now).since(now);
+            let left = self.timing.resend_burst.as_ps().saturating_sub(ahead.as_ps());
+            let affordable = if slot.frame.is_none() { 0 } else { left / cost.as_ps().max(1) };
             let copies = u64::from(self.watch.copies()).min(affordable);
             if copies == 0 {
                 out.counters.refused += 1;
@@ -359,7 +362,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
                     self.watch.on_refused();
                 }
             } else {
-                self.credit -= copies * cost;
+                self.paid_at = self.paid_at.max(now) + cost * copies;
                 slot.copies_due = copies as u8;
                 self.again.push_back(place);
             }

@@ -26,8 +26,8 @@ pub(super) struct Timing {
     pub(super) pause_at: u64,
     /// It is resumed when no more than this waits.
     pub(super) resume_at: u64,
-    /// Copies may take so much at once before their share of the link counts.
-    pub(super) resend_burst_bytes: u64,
+    /// Copies may run so far ahead of their share of the link.
+    pub(super) resend_burst: Span,
     /// Frames that may be under way at once.
     pub(super) window: u64,
 }
@@ -63,7 +63,9 @@ impl Timing {
             ack_bytes: (in_flight / ACKS_PER_RTT).max(config.frame_bytes_max.get()),
             pause_at,
             resume_at: resume_at.min(pause_at),
-            resend_burst_bytes: in_flight.max(config.frame_bytes_max.get() * BURST_FRAMES),
+            resend_burst: config
+                .resend_rate()
+                .serialize(Bytes::new(in_flight.max(config.frame_bytes_max.get() * BURST_FRAMES))),
             window: frames.max(WINDOW_MIN),
         }
     }

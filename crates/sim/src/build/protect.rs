@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use wiremend_proto::fec;
 use wiremend_proto::link::{Config, ConfigError, CopyCount, Endpoint, LossRate, paper};
-use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme, Within};
+use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme, SwitchKind, Within};
 use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId};
 
 use super::BuildError;
 use super::topology::{lanes, links};
 use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Coder, Guard, Order, Protocol, Prototype, Room, Turn};
+use crate::protect::{Coder, Gauge, Guard, Home, Order, Protocol, Prototype, Room, Turn};
 
 /// What the protection of a scenario puts into the network.
 #[derive(Default)]
@@ -41,13 +41,20 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
                     }
                     (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
                     (_, Profile::Paper) => {
-                        placed.loopbacks.insert(switch, TOFINO);
-                        prototype(protect, rate, switch, rtt)
+                        let home = match protect.switch() {
+                            SwitchKind::Tofino => Home::Loopback(switch),
+                            SwitchKind::Ideal => Home::memory(),
+                        };
+                        if let Home::Loopback(switch) = home {
+                            placed.loopbacks.insert(switch, TOFINO);
+                        }
+                        prototype(protect, rate, home, rtt)
                     }
                 }
                 .map_err(|what| BuildError::at(protect.place, what))?;
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
-                let guard = Guard::new(protocol, ordered(protect), orders);
+                let gauge = active.contains(&lane.reverse()).then(|| gauge(protect, net, lane)).flatten();
+                let guard = Guard::new(protocol, ordered(protect), orders).measuring(gauge);
                 if placed.guards.insert(lane, guard).is_some() {
                     let name = net.graph.link_name(link);
                     return Err(fail(format!("the link `{name}` is protected twice; once is enough")));
@@ -66,9 +73,18 @@ fn sending_switch(net: &Network, link: LinkId, lane: LaneId) -> Result<SwitchId,
     })
 }
 
+/// What is known before the run: that of a start by losses is not.
 fn orders(protect: &Protect) -> Vec<Order> {
+    let start = protect.sample().is_none().then_some(Order { at: protect.start, active: true });
     let stop = protect.stop.map(|at| Order { at, active: false });
-    [Order { at: protect.start, active: true }].into_iter().chain(stop).collect()
+    start.into_iter().chain(stop).collect()
+}
+
+/// For the end that sends over `lane`, if the other one starts by the losses that this one sees. The other learns of them no sooner than by
+/// a frame: between components that is the lookahead at least, since the link is then among those that are cut.
+fn gauge(protect: &Protect, net: &Network, lane: LaneId) -> Option<Gauge> {
+    let told_after = net.lanes[lane.index()].delay + protect.delay.unwrap_or(Span::ZERO);
+    protect.sample().map(|sample| Gauge::new(protect.start, sample, told_after))
 }
 
 /// The classes that keep their order, a bit each.
@@ -110,6 +126,7 @@ fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
 }
 
 fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Protocol, String> {
+    let rtt_min = protect.rtt_min.unwrap_or(Span::ZERO);
     let config = Config {
         rate,
         frame_bytes_max,
@@ -123,7 +140,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         tx_bytes_max: protect.tx_buffer(),
         rx_bytes_max: protect.rx_buffer(),
         rtt: None,
-        rtt_min: Span::ZERO,
+        rtt_min,
         rtt_samples: 1,
         give_up: protect.give_up,
         pause_at: protect.pause_at,
@@ -131,7 +148,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
-    config.check().and_then(|()| config.check_room(rtt)).map_err(|error| refused(&error))?;
+    config.check().and_then(|()| config.check_room(rtt.max(rtt_min))).map_err(|error| refused(&error))?;
     Ok(Protocol::Link(Box::new(Endpoint::new(config))))
 }
 
@@ -154,9 +171,29 @@ fn coded(
     Ok(Protocol::Fec(Box::new(Coder::new(config.with_give_up(give_up)?))))
 }
 
-fn prototype(protect: &Protect, rate: Rate, switch: SwitchId, rtt: Span) -> Result<Protocol, String> {
-    let published = paper::Config::at(rate)
-        .ok_or_else(|| format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"))?;
+/// What was published for links of that rate, or for the fastest if the scenario says all that depends on it.
+fn published(protect: &Protect, rate: Rate) -> Result<paper::Config, String> {
+    let unpublished = || {
+        if protect.switch() == SwitchKind::Tofino {
+            return Err(format!("the prototype was built for 10, 25 and 100 Gb/s, not for {rate}"));
+        }
+        let given = [
+            ("give_up", protect.give_up.is_some()),
+            ("pause_at", protect.pause_at.is_some()),
+            ("resume_at", protect.resume_at.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| !is_given) {
+            Some((field, _)) => Err(format!(
+                "nothing was published about the prototype at {rate}; give `{field}`, or a rate of 10, 25 or 100 Gb/s"
+            )),
+            None => Ok(paper::Config { rate, ..paper::Config::GBPS_100 }),
+        }
+    };
+    paper::Config::at(rate).map_or_else(unpublished, Ok)
+}
+
+fn prototype(protect: &Protect, rate: Rate, home: Home, rtt: Span) -> Result<Protocol, String> {
+    let published = published(protect, rate)?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
         || {
@@ -187,7 +224,7 @@ fn prototype(protect: &Protect, rate: Rate, switch: SwitchId, rtt: Span) -> Resu
         config.pause_cells = u32::MAX;
     }
     let room = Room { tx_bytes: protect.tx_buffer().get(), rx_bytes: protect.rx_buffer().get() };
-    Ok(Protocol::Prototype(Box::new(Prototype::new(config, switch, room))))
+    Ok(Protocol::Prototype(Box::new(Prototype::new(config, home, room))))
 }
 
 /// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half

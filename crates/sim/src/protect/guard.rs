@@ -5,7 +5,7 @@ use wiremend_proto::fec;
 use wiremend_proto::link::{Counters, Endpoint};
 use wiremend_units::{LaneId, Time};
 
-use super::{Coder, Prototype};
+use super::{Coder, Gauge, Prototype};
 use crate::store::FrameId;
 
 /// One end of a protected link.
@@ -15,6 +15,12 @@ pub(crate) struct Guard {
     pub(crate) ordered: u8,
     /// What the scenario says about its start and its end, the next one last.
     orders: Vec<Order>,
+    /// What it does about the loss of what comes in, while the other end is dormant.
+    pub(super) gauge: Option<Box<Gauge>>,
+    /// When it was first told to start.
+    started: Option<Time>,
+    /// Whether it was told to stop.
+    is_over: bool,
     /// Starts so far.
     epoch: u32,
     pub(crate) header_bytes: u64,
@@ -57,6 +63,8 @@ pub(crate) struct Order {
 pub struct EndCounters {
     /// The lane that it sends over.
     pub lane: LaneId,
+    /// When it was first told to protect what it sends.
+    pub started: Option<Time>,
     /// What the protocol counts; that of error correction in the terms of retransmission, as far as they fit.
     pub link: Counters,
     /// What error correction counts.
@@ -77,12 +85,27 @@ impl Guard {
             protocol,
             ordered,
             orders,
+            gauge: None,
+            started: None,
+            is_over: false,
             epoch: 0,
             header_bytes: 0,
             resent: Frames::default(),
             own: Frames::default(),
             handed_on: 0,
             taken: 0,
+        }
+    }
+
+    /// The same, which also measures the loss of what comes in.
+    pub(crate) fn measuring(self, gauge: Option<Gauge>) -> Self {
+        Self { gauge: gauge.map(Box::new), ..self }
+    }
+
+    /// The other end has seen enough losses. What is told to start after its end stays dormant.
+    pub(super) fn start_at(&mut self, at: Time) {
+        if !self.is_over && self.orders.last().is_none_or(|next| at < next.at) {
+            self.orders.push(Order { at, active: true });
         }
     }
 
@@ -139,7 +162,7 @@ impl Guard {
             Protocol::Fec(coder) => (Some(*coder.end.counters()), coder.restored),
             _ => (None, 0),
         };
-        EndCounters { lane, link, fec, sum, taken: self.taken, restored }
+        EndCounters { lane, started: self.started, link, fec, sum, taken: self.taken, restored }
     }
 
     /// When it wants to act, if nothing happens before.
@@ -166,6 +189,10 @@ impl Guard {
     }
 
     fn obey(&mut self, now: Time, order: Order) {
+        if order.active {
+            self.started.get_or_insert(now);
+        }
+        self.is_over = !order.active;
         match &mut self.protocol {
             Protocol::Link(end) if order.active => {
                 self.epoch += 1;

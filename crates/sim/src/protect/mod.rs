@@ -7,18 +7,22 @@
 
 mod coder;
 mod depth;
+mod gauge;
 mod guard;
 mod header;
 mod loopback;
+mod memory;
 mod missing;
 mod prototype;
 
 pub(crate) use coder::Coder;
+pub(crate) use gauge::{Gauge, Start};
 pub use guard::EndCounters;
 pub(crate) use guard::{Guard, Order, Protocol, named};
 pub(crate) use header::Headers;
 pub use header::{Header, HeaderId};
 pub(crate) use loopback::{Loopback, Turn};
+pub(crate) use memory::Home;
 pub(crate) use prototype::{Prototype, Room};
 
 use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict};
@@ -58,6 +62,7 @@ impl Wires {
     pub(crate) fn on_guard_time(&mut self, now: Time, lane: LaneId) {
         let guard = self.guards[lane.index()].as_mut().expect("a protected port");
         guard.on_time(now);
+        self.settle(now, lane);
         self.pump(now, lane);
     }
 
@@ -81,6 +86,7 @@ impl Wires {
             (Protocol::Prototype(port), header) => {
                 let verdict = port.on_header(now, &header);
                 self.obey(now, back, id, &header, verdict);
+                self.settle(now, back);
             }
             (Protocol::Fec(coder), Header::Fec(signal)) => {
                 coder.on_signal(now, signal, (!is_own).then_some((id, len)), block);
@@ -166,8 +172,7 @@ impl Wires {
             Next::Head(header) => (head(), header),
             Next::Fresh(signal) => {
                 let id = head();
-                let switch = port.switch;
-                self.mirror(now, lane, switch, id, &signal);
+                self.mirror(now, lane, id, &signal);
                 (id, Some(Header::Prototype(signal)))
             }
             Next::Copy(header, id) => {
@@ -184,8 +189,8 @@ impl Wires {
         })
     }
 
-    /// A copy of a frame that leaves goes to the loopback port.
-    fn mirror(&mut self, now: Time, lane: LaneId, switch: SwitchId, id: FrameId, signal: &PrototypeSignal) {
+    /// A copy of a frame that leaves goes to the loopback port, or stays in memory.
+    fn mirror(&mut self, now: Time, lane: LaneId, id: FrameId, signal: &PrototypeSignal) {
         let PrototypeSignal::Data { number, .. } = *signal else {
             unreachable!("a fresh frame has a number")
         };
@@ -193,8 +198,12 @@ impl Wires {
         let copy = self.frames.insert(frame);
         self.kept += 1;
         let turning = Turning { lane, side: Side::Tx, number, frame: copy, len: frame.len };
-        self.loopback(switch).mirror(now, turning);
-        self.arm_loopback(now, switch);
+        if let Home::Loopback(switch) = self.prototype(lane).home {
+            self.loopback(switch).mirror(now, turning);
+            self.arm_loopback(now, switch);
+        } else {
+            self.keep(now, turning);
+        }
     }
 
     /// Does with a frame what the prototype's receiver has decided.
@@ -208,7 +217,7 @@ impl Wires {
                     unreachable!("what is held has a number")
                 };
                 let len = self.frames.get(id).len;
-                self.enqueue_turning(now, Turning { lane, side: Side::Rx, number, frame: id, len });
+                self.keep(now, Turning { lane, side: Side::Rx, number, frame: id, len });
             }
         }
     }
@@ -223,13 +232,18 @@ impl Wires {
         self.guards[lane.index()].as_mut().expect("a protected port").taken += 1;
     }
 
-    /// A frame joins the queue of the loopback port, if there is room.
-    fn enqueue_turning(&mut self, now: Time, turning: Turning) {
+    /// A frame joins the queue of the loopback port, or stays in memory, if there is room.
+    fn keep(&mut self, now: Time, turning: Turning) {
         let port = self.prototype(turning.lane);
-        let switch = port.switch;
         if port.admit(&turning) {
-            self.loopback(switch).enqueue(turning);
-            self.arm_loopback(now, switch);
+            match &mut port.home {
+                Home::Loopback(switch) => {
+                    let switch = *switch;
+                    self.loopback(switch).enqueue(turning);
+                    self.arm_loopback(now, switch);
+                }
+                Home::Memory(memory) => memory.insert(turning),
+            }
         } else if turning.side == Side::Tx {
             self.release(turning.frame);
         } else {
@@ -247,7 +261,7 @@ impl Wires {
     pub(crate) fn on_loopback(&mut self, now: Time, switch: SwitchId) {
         while let Some(step) = self.loopback(switch).step(now) {
             match step {
-                Step::Mirrored(turning) => self.enqueue_turning(now, turning),
+                Step::Mirrored(turning) => self.keep(now, turning),
                 Step::Dequeued(turning) => {
                     self.prototype(turning.lane).on_dequeue(now, &turning);
                     if turning.side == Side::Rx {
@@ -265,24 +279,29 @@ impl Wires {
         if turning.side == Side::Rx {
             match port.judge(now, &turning) {
                 Verdict::Forward => self.hand_on(turning.lane, turning.frame),
-                Verdict::Hold => self.enqueue_turning(now, turning),
+                Verdict::Hold => self.keep(now, turning),
                 Verdict::Drop => self.take_away(turning.lane, turning.frame),
             }
             return;
         }
         match port.judge_copy(&turning) {
-            Judgement::Again => self.enqueue_turning(now, turning),
+            Judgement::Again => self.keep(now, turning),
             Judgement::Drop => self.release(turning.frame),
             Judgement::Resend { copies } => {
-                for _ in 1..copies {
-                    let copy = self.frames.insert(*self.frames.get(turning.frame));
-                    self.kept += 1;
-                    self.prototype(turning.lane).resend(&turning, copy);
-                }
-                self.prototype(turning.lane).resend(&turning, turning.frame);
+                self.resend(turning, copies);
                 self.pump(now, turning.lane);
             }
         }
+    }
+
+    /// So many copies of a frame leave before all else.
+    fn resend(&mut self, turning: Turning, copies: u8) {
+        for _ in 1..copies {
+            let copy = self.frames.insert(*self.frames.get(turning.frame));
+            self.kept += 1;
+            self.prototype(turning.lane).resend(&turning, copy);
+        }
+        self.prototype(turning.lane).resend(&turning, turning.frame);
     }
 
     fn prototype(&mut self, lane: LaneId) -> &mut Prototype {

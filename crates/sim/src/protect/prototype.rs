@@ -1,16 +1,18 @@
-//! A port of the published prototype: its registers, its queues, and its two buffers that turn in a [`Loopback`](super::loopback::Loopback).
+//! A port of the published prototype: its registers, its queues, and its two buffers, which turn in a
+//! [`Loopback`](super::loopback::Loopback) or lie in [memory](super::memory).
 
 use std::collections::VecDeque;
 
 use wiremend_proto::link::Counters;
 use wiremend_proto::link::paper::{Config, Judgement, Receiver, Sender, Signal, TICK, Tick, Verdict};
-use wiremend_units::{Span, SwitchId, Time};
+use wiremend_units::{Span, Time};
 use wiremend_wire::Quanta;
 
 use super::depth::Depth;
 use super::guard::Seen;
 use super::header::Header;
 use super::loopback::{Side, Turning, cells};
+use super::memory::Home;
 use super::missing::Missing;
 use crate::store::FrameId;
 
@@ -26,8 +28,8 @@ pub(crate) struct Prototype {
     paused: Span,
     /// Whether it protects what it sends.
     active: bool,
-    /// The switch it is part of.
-    pub(crate) switch: SwitchId,
+    /// Where its buffers are.
+    pub(super) home: Home,
     /// The highest of its three queues: what is sent again, notifications, pauses.
     urgent: VecDeque<(Header, Option<FrameId>)>,
     /// Ticks that have passed.
@@ -68,7 +70,7 @@ pub(crate) enum Next {
 }
 
 impl Prototype {
-    pub(crate) fn new(config: Config, switch: SwitchId, room: Room) -> Self {
+    pub(crate) fn new(config: Config, home: Home, room: Room) -> Self {
         Self {
             sender: Sender::new(config),
             receiver: Receiver::new(config),
@@ -77,7 +79,7 @@ impl Prototype {
             paused_since: None,
             paused: Span::ZERO,
             active: false,
-            switch,
+            home,
             urgent: VecDeque::new(),
             ticks: 0,
             tx: Buffer::new(room.tx_bytes),
@@ -139,7 +141,7 @@ impl Prototype {
         }
     }
 
-    /// A frame wants to join the queue of the loopback port: whether there is room.
+    /// A frame wants to join the queue of the loopback port, or to be kept in memory: whether there is room.
     pub(crate) fn admit(&mut self, turning: &Turning) -> bool {
         if turning.side == Side::Tx {
             return self.tx.admit(turning.len);
@@ -160,6 +162,22 @@ impl Prototype {
             self.rx.pass(turning.len);
             self.rx_cells -= cells(turning.len);
         }
+    }
+
+    /// A frame that lay in memory is gone.
+    pub(crate) fn on_gone(&mut self, turning: &Turning) {
+        if turning.side == Side::Tx {
+            self.tx.depth.take(turning.len);
+        } else {
+            self.rx.depth.take(turning.len);
+            self.rx_cells -= cells(turning.len);
+        }
+    }
+
+    /// What lies in memory has changed: a pause or its end leaves at once if it is due.
+    pub(crate) fn judge_depth(&mut self) {
+        self.receiver.on_dequeue(self.rx_cells);
+        self.urgent.extend(self.receiver.take_pause().map(|quanta| (Header::Pause(quanta), None)));
     }
 
     pub(crate) fn judge_copy(&mut self, turning: &Turning) -> Judgement {

@@ -1,10 +1,12 @@
 //! L8: what backpressure is for.
 
+use wiremend_measure::Metric;
 use wiremend_report::human;
-use wiremend_report::plot::{Bar, Bars};
+use wiremend_report::plot::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
 
+use super::stress::FORWARD;
 use crate::claims::joshi::source;
-use crate::ledger::number::{count, number, rate_bps};
+use crate::ledger::number::{bytes, count, number, rate_bps};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -15,7 +17,8 @@ pub(super) const CLAIM: Claim = Claim {
             than corruption caused, and throughput is lower (DCTCP, 25G, 1e-3)",
     method: "WRITEs with go-back-N, a window of 400 packets, 25G, 1e-3, a buffer of 200 KB. Reproduced if with backpressure nothing overflows and the host sends nothing \
              again, and without it frames overflow, the host sends more packets again for each that it sends than it does without protection, \
-             and goodput is below that with backpressure",
+             and goodput is below that with backpressure; and if the buffer, sampled every 5 µs of the first 3 ms, fills to 95 % without it, and \
+             with it stays within the 60 KB of L4",
     runs,
     judge,
 };
@@ -24,6 +27,10 @@ const WITH: &str = "LG";
 const WITHOUT: &str = "LG without backpressure";
 const LOSS: &str = "loss";
 const OURS: &str = "hardened";
+const MENDED: [&str; 3] = [WITHOUT, WITH, OURS];
+const ROOM_BYTES: f64 = 200e3;
+/// The most that the paper's receiver kept at 25G (L4).
+const KEPT_BYTES: f64 = 60e3;
 
 fn run(variant: &'static str, effort: Effort) -> Run {
     Run::of("claims/backpressure")
@@ -32,8 +39,21 @@ fn run(variant: &'static str, effort: Effort) -> Run {
         .seconds(1.0)
 }
 
+/// The begin of it, looked at closely.
+fn sampled(variant: &'static str, effort: Effort) -> Run {
+    run(variant, effort).set("stop.after", "3ms").set("series.every", "5us").set("series.links", "switches")
+}
+
 fn runs(effort: Effort) -> Vec<Run> {
-    [WITH, WITHOUT, LOSS, OURS].map(|variant| run(variant, effort)).to_vec()
+    let counted = [WITH, WITHOUT, LOSS, OURS].map(|variant| run(variant, effort));
+    counted.into_iter().chain(MENDED.map(|variant| sampled(variant, effort))).collect()
+}
+
+/// What waits for an earlier frame, over time.
+fn buffer(results: &Results<'_>, variant: &'static str) -> Vec<(f64, f64)> {
+    let outcome = results.of(&sampled(variant, results.effort()));
+    let samples = outcome.series(FORWARD, Metric::RxBufferBytes);
+    samples.iter().map(|&(ns, bytes)| (ns as f64, bytes as f64)).collect()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -55,6 +75,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let goodput = of(WITHOUT).summary.goodput_bps as f64;
     judgement
         .must("goodput without backpressure", rate_bps(goodput).below(of(WITH).summary.goodput_bps as f64));
+    over_time(&mut judgement, results);
     let row = |variant: &'static str| {
         let summary = &of(variant).summary;
         vec![
@@ -93,6 +114,30 @@ fn judge(results: &Results<'_>) -> Finding {
         "Frames that overflow are holes that nobody asks for: each stalls the link for a whole ackNoTimeout, so that more pile up. Go-back-N does not slow down as \
          DCTCP does, so that here the connection breaks",
     )
+}
+
+/// Fig. 9b.
+fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
+    let most = |variant| buffer(results, variant).iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max);
+    judgement.must("most that waits without backpressure", bytes(most(WITHOUT)).at_least(0.95 * ROOM_BYTES));
+    for variant in [WITH, OURS] {
+        judgement.must(format!("most that waits, {variant}"), bytes(most(variant)).at_most(KEPT_BYTES));
+    }
+    let curve = |variant: &'static str| Curve {
+        name: variant.to_owned(),
+        points: buffer(results, variant),
+        line: Line::StepAfter,
+    };
+    judgement.plot(
+        "l8-buffer",
+        &Plot {
+            title: "What waits for an earlier frame, with and without backpressure".to_owned(),
+            description: "Bytes in the reordering buffer of a link of 25 Gb/s over time.".to_owned(),
+            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+            y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, ROOM_BYTES),
+            curves: MENDED.map(curve).to_vec(),
+        },
+    );
 }
 
 /// Packets sent again of all that were sent.

@@ -3,7 +3,10 @@
 use wiremend_report::human;
 
 use super::multi_packet::FLOW_BYTES;
-use super::trial::{ALL, HARDENED, HIDDEN, LOSS, NO_LOSS, RETX, RETX_ORDER, RETX_TAIL, RoundTrip, Trial};
+use super::trial::{
+    ALL, HARDENED, HARDENED_1, HARDENED_NB, HIDDEN, LOSS, NO_LOSS, RETX, RETX_ORDER, RETX_TAIL, RoundTrip,
+    Trial,
+};
 use crate::claims::joshi::source;
 use crate::ledger::number::{ascending, number, shown, time_ns};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
@@ -18,12 +21,15 @@ pub(super) const CLAIM: Claim = Claim {
     method: "As L10 at a round trip of 16 µs, with the prototype; without tails it sends no dummies. \
              Reproduced if at 99 % ReTx+Order is at least 1.2 times better than ReTx, if at 99.99 % both wait for the timer (1.05 ms) and with \
              tails no flow takes a tenth of it, all together (LinkGuardian) is never slower than ReTx+Tail (LinkGuardianNB) nor than twice no loss, and if ReTx+Order is 3.75 times \
-             better than ReTx at 99.9 %, within 25 %, on the side of that quantile on which no tail is lost: with a loss of 6e-4",
+             better than ReTx at 99.9 %, within 25 %, on the side of that quantile on which no tail is lost: with a loss of 6e-4. \
+             Ours has no mode without dummies: it is shown with three and with one",
     runs,
     judge,
 };
 
 const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
+/// Ours, for comparison.
+const OURS: [&str; 3] = [HARDENED_NB, HARDENED, HARDENED_1];
 const QUANTILES: [(&str, f64); 4] =
     [("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("99.999 %", 0.99999)];
 
@@ -44,7 +50,7 @@ fn sparing(effort: Effort) -> Trial {
 
 fn runs(effort: Effort) -> Vec<Run> {
     let table = trial(effort).runs(&COLUMNS);
-    [table, trial(effort).runs(&[HARDENED]), sparing(effort).runs(&[RETX, RETX_ORDER])].concat()
+    [table, trial(effort).runs(&OURS), sparing(effort).runs(&[RETX, RETX_ORDER])].concat()
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -56,7 +62,7 @@ fn judge(results: &Results<'_>) -> Finding {
     for variant in [RETX, RETX_ORDER] {
         judgement.must(format!("99.99 %, {variant}"), time_ns(at(variant, 0.9999)).at_least(RTO_NS));
     }
-    for variant in [RETX_TAIL, ALL, HARDENED] {
+    for variant in [RETX_TAIL, ALL, HARDENED, HARDENED_1] {
         judgement.must(format!("slowest, {variant}"), time_ns(at(variant, 1.0)).below(RTO_NS / 10.0));
     }
     for (name, quantile) in QUANTILES {
@@ -67,7 +73,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     let measured = at_the_edge(&mut judgement, results);
     judgement.plot("l13-rdma", &trial.figure(results, &COLUMNS, 0.99));
-    let columns: Vec<_> = [&[""], &COLUMNS[..], &[HARDENED]].concat();
+    let columns: Vec<_> = [&[""], &COLUMNS[..], &OURS].concat();
     let row = |(name, quantile): (&str, f64)| {
         let times = columns[1..].iter().map(|&variant| human::time_ns(at(variant, quantile)));
         std::iter::once(name.to_owned()).chain(times).collect()
@@ -75,11 +81,12 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.table(&columns, QUANTILES.into_iter().map(row).collect());
     judgement.finding(
         format!(
-            "At 99 % order makes ReTx {} times better; {measured}; with tails the slowest flow takes {} non-blocking and {} in order, {} hardened",
+            "At 99 % order makes ReTx {} times better; {measured}; with tails the slowest flow takes {} non-blocking and {} in order, {} hardened ({} with one dummy, the fewest that it takes)",
             shown(order),
             human::time_ns(at(RETX_TAIL, 1.0)),
             human::time_ns(at(ALL, 1.0)),
             human::time_ns(at(HARDENED, 1.0)),
+            human::time_ns(at(HARDENED_1, 1.0)),
         ),
         "Order spares a round trip, dummies spare the timer",
     )

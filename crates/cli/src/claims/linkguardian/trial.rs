@@ -3,6 +3,7 @@
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Plot, Scale, Unit};
 
+use super::stress::{BACKWARD, FORWARD};
 use crate::claims::completion::{exact_ns, slowest};
 use crate::ledger::number::{count, fraction, number, shown};
 use crate::ledger::{Effort, Judgement, Outcome, Results, Run};
@@ -18,11 +19,16 @@ pub(super) const RETX_TAIL: &str = "LinkGuardianNB";
 pub(super) const ALL: &str = "LinkGuardian";
 pub(super) const HARDENED: &str = "hardened";
 pub(super) const HARDENED_NB: &str = "hardened NB";
+/// With no more dummies than it needs.
+pub(super) const HARDENED_1: &str = "hardened, 1 dummy";
+/// Error correction, with little and much redundancy.
+pub(super) const FEC_25: &str = "fec(25,1)";
+pub(super) const FEC_5: &str = "fec(5,1)";
 
 /// All that protect flows in full.
 pub(super) const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
-/// What figures and tables show of a flow size.
-pub(super) const SHOWN: [&str; 6] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB];
+/// What figures and tables show of a flow size: the first six always.
+pub(super) const SHOWN: [&str; 8] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB, FEC_25, FEC_5];
 
 /// What the testbed lost at a nominal 1e-3. At 1e-3 itself it would be a coin toss whether 99.9 % of single-packet flows are spared.
 pub(super) const ACTUAL: f64 = 1.16e-3;
@@ -147,11 +153,27 @@ impl Trial {
         judgement.must(format!("flows with a timeout, {}", self.named(LOSS)), fraction(share).at_least(1e-3));
     }
 
-    /// Quantiles, timeouts and gain, for a table.
+    /// Packets that a host sends again.
+    pub(super) fn sent_again(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+        self.of(results, variant).summary.retransmitted_packets
+    }
+
+    /// Headers, copies, parities and frames of the link's own, for each byte that the link carries anyway.
+    fn added(&self, results: &Results<'_>, variant: &'static str) -> f64 {
+        let outcome = self.of(results, variant);
+        let sum = outcome.summary.protection;
+        let added = sum.header_bytes + sum.resent.bytes + sum.own.bytes;
+        let carried: u64 = [FORWARD, BACKWARD].iter().map(|lane| outcome.lane(lane).tx_bytes).sum();
+        added as f64 / carried.saturating_sub(added).max(1) as f64
+    }
+
+    /// Quantiles, timeouts, packets sent again, what it costs, and gain, for a table.
     pub(super) fn row(&self, results: &Results<'_>, variant: &'static str) -> Vec<String> {
         let mut row = vec![format!("{}, {variant}", self.round_trip.name())];
         row.extend(QUANTILES.map(|quantile| human::time_ns(self.at(results, variant, quantile))));
         row.push(human::count(self.of(results, variant).summary.timeouts.total()));
+        row.push(human::count(self.sent_again(results, variant)));
+        row.push(format!("{} %", human::percent(self.added(results, variant))));
         row.push(format!("{}×", shown(self.gain(results, variant))));
         row
     }
@@ -180,7 +202,7 @@ impl Trial {
         // Measured.
         let per_packet = match variant {
             NO_LOSS | LOSS => 0.5e-6,
-            HARDENED | HARDENED_NB => 1.2e-6,
+            HARDENED | HARDENED_NB | HARDENED_1 | FEC_25 | FEC_5 => 1.2e-6,
             _ => 2.2e-6,
         };
         f64::from(self.flows) * (f64::from(self.flow_bytes) / 1024.0).ceil() * per_packet
@@ -188,6 +210,15 @@ impl Trial {
 }
 
 /// The heads of [`Trial::row`].
-pub(super) const COLUMNS: [&str; 7] =
-    ["", "median", "99 %", "99.9 %", "99.99 %", "timeouts", "gain at 99.9 %"];
+pub(super) const COLUMNS: [&str; 9] = [
+    "",
+    "median",
+    "99 %",
+    "99.9 %",
+    "99.99 %",
+    "timeouts",
+    "sent again",
+    "added to the link",
+    "gain at 99.9 %",
+];
 const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

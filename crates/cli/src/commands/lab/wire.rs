@@ -1,12 +1,16 @@
 //! `wiremend lab wire`: a cable that corrupts.
 
-use wiremend_dataplane::cable::{Ailment, CableRequest, CableService, CableSettings, CableStatus};
+use std::fs::File;
+use std::path::Path;
+
+use wiremend_dataplane::cable::{Ailment, CableRequest, CableService, CableSettings, CableStatus, FaultList};
 use wiremend_dataplane::control::{Unanswered, ask};
+use wiremend_wire::link::Dialect;
 
 use crate::args::operate::{LabAilment, LabWire};
 use crate::commands::relay::{poll, unusable};
 use crate::failure::{Answer, Failure};
-use crate::{signals, terminal};
+use crate::{input, signals, terminal};
 
 pub(crate) fn run(asked: &LabWire) -> Result<Answer, Failure> {
     let ailments = ailments(&asked.ailment);
@@ -38,12 +42,21 @@ fn carry(asked: &LabWire, ends: [String; 2], ailments: [Ailment; 2]) -> Result<C
         delay: asked.delay,
         queue_bytes_max: asked.queue.get(),
         ailments,
+        faults: asked.faults.as_deref().map(read_faults).transpose()?,
+        record: asked.record.clone(),
+        dialect: Dialect { ethertype: asked.ethertype },
         seed: asked.seed,
         socket: asked.socket.clone(),
         poll: poll(asked.poll),
     };
     let service = CableService::start(settings).map_err(|why| unusable(&why))?;
     service.run(|| signals::caught().is_some()).map_err(|why| unusable(&why))
+}
+
+fn read_faults(path: &Path) -> Result<FaultList, Failure> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| input::unreadable(&name, &error))?;
+    FaultList::read(file).map_err(|error| Failure::Input(format!("{name}: {error}")))
 }
 
 /// From A to B, and back.

@@ -22,10 +22,10 @@ pub(crate) mod perftest;
 mod trial;
 mod trouble;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the command that starts guests is not here yet"))]
+#[cfg(test)]
+pub(crate) use trouble::Trouble;
 pub(crate) use {
     guest::{Guest, Seat, Tap},
     image::Image,
     parts::Parts,
-    trouble::Trouble,
 };

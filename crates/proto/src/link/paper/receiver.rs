@@ -185,6 +185,11 @@ impl Receiver {
         Tick { given_up: self.count_down(count), pause: self.request.take() }
     }
 
+    /// The pause that waits for the next tick, for a host that need not: one whose switch can send a frame whenever it wants.
+    pub fn take_pause(&mut self) -> Option<Quanta> {
+        self.request.take()
+    }
+
     /// After how many ticks one will do more than count, if nothing comes before.
     pub fn ticks_to_event(&self) -> Option<u64> {
         if self.request.is_some() { Some(1) } else { self.is_stalled().then_some(self.ticks_left.into()) }
