@@ -112,7 +112,7 @@ fn an_interface_belongs_to_one_relay() {
         let chain = Chain::new();
         let mut relay = chain.start(0, &[]);
         let line = chain.ask(0, &["run", "--lan", "l1", "--link", "w2", "--switch-offloads"]).refused(2);
-        let holder = format!("`l1` is in use by another relay (process {})", relay.supervisor.id());
+        let holder = format!("`l1` is in use by another relay (process {})", relay.id());
         assert!(line.contains(&holder), "{line}");
         let line = chain.ask(0, &["restore"]).refused(2);
         assert!(line.contains(&holder), "{line}");
@@ -137,10 +137,7 @@ fn what_a_relay_changes_is_put_back() {
         assert!(matches!(tc::Rule::on("l1").unwrap(), Some(tc::Rule::Redirect { to, .. }) if to == "w1"));
         assert!(Interface::by_name("l1").unwrap().promiscuous, "the kernel forwards frames for anybody");
         let mut second = chain.start(0, &[]);
-        let carrier = chain.carrier(0);
-        signal("STOP", carrier);
-        second.kill();
-        signal("KILL", carrier);
+        second.kill_with(chain.carrier(0));
         assert!(eventually(|| chain.ask(0, &["restore", "--link", "w1"]).code == Some(0)));
         assert_eq!(ports(&chain), before, "also after all was killed");
         assert_eq!([tc::Rule::on("l1").unwrap(), tc::Rule::on("w1").unwrap()], [None, None]);
@@ -193,16 +190,20 @@ fn what_is_killed_whole_is_restored_by_a_hook() {
         let chain = Chain::new();
         let [mut killed, _other] = chain.start_both();
         let carrier = chain.carrier(0);
-        signal("STOP", carrier);
-        while tc::Rule::on("l1").unwrap() != Some(tc::Rule::Drop { on: "l1".into() }) {
+        loop {
+            for process in [killed.id(), carrier] {
+                signal("STOP", process);
+            }
+            if tc::Rule::on("l1").unwrap() == Some(tc::Rule::Drop { on: "l1".into() }) {
+                break;
+            }
             // On a busy machine the other end may just have been taken for gone.
-            signal("CONT", carrier);
+            for process in [killed.id(), carrier] {
+                signal("CONT", process);
+            }
             chain.await_protection();
-            signal("STOP", carrier);
         }
-        killed.kill();
-        signal("KILL", carrier);
-        assert!(eventually(|| !fs::exists(format!("/proc/{carrier}")).unwrap()));
+        killed.kill_with(carrier);
         assert!(!chain.sent_once(0, 1), "nobody forwards");
         chain.ask(0, &["restore", "--forward", "--link", "w1"]).ok();
         assert!(chain.crosses());

@@ -169,8 +169,21 @@ impl Relay {
 
     /// Asks it to end, and says with which code it did.
     pub(crate) fn end(&mut self) -> Option<i32> {
-        signal("TERM", self.supervisor.id().into());
+        signal("TERM", self.id());
         self.supervisor.wait().unwrap().code()
+    }
+
+    /// The process that watches.
+    pub(crate) fn id(&self) -> u64 {
+        self.supervisor.id().into()
+    }
+
+    /// Kills both processes, as if in one moment: neither can do anything about the other.
+    pub(crate) fn kill_with(&mut self, carrier: u64) {
+        signal("STOP", self.id());
+        signal("KILL", carrier);
+        self.kill();
+        assert!(eventually(|| !fs::exists(format!("/proc/{carrier}")).unwrap()));
     }
 
     pub(crate) fn kill(&mut self) {
@@ -182,7 +195,7 @@ impl Relay {
 impl Drop for Relay {
     fn drop(&mut self) {
         if matches!(self.supervisor.try_wait(), Ok(None)) {
-            signal("TERM", self.supervisor.id().into());
+            signal("TERM", self.id());
             let _ = self.supervisor.wait();
         }
     }

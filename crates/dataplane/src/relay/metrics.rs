@@ -125,7 +125,7 @@ impl Page {
         self.family(
             "wiremend_relay_dropped_frames_total",
             "counter",
-            "Frames from an interface that were dropped on this machine, by reason. None of them was lost by the link.",
+            "Frames that this machine dropped, by reason; what the link loses is missed_frames.",
         );
         let rows = [
             (lan, "queue_full", counts.queue_dropped),
