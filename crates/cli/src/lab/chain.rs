@@ -23,9 +23,9 @@ use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
 
 use super::part::Part;
+use super::pause;
 use super::place::Place;
 use super::rights::refused;
-use super::pause;
 use crate::failure::Failure;
 
 /// A chain that runs. All of it ends with this value.
@@ -157,9 +157,7 @@ impl Chain {
     /// From here on the wire loses so many frames, both ways.
     pub(crate) fn set_loss(&self, loss: f64) -> Result<(), Failure> {
         let ailment = Some(Ailment { loss, ..Ailment::default() });
-        self.wire
-            .ask::<_, CableStatus>(&CableRequest::Impair { forth: ailment, back: ailment })
-            .map(|_| ())
+        self.wire.ask::<_, CableStatus>(&CableRequest::Impair { forth: ailment, back: ailment }).map(|_| ())
     }
 
     /// Protects both directions, or neither, and returns when it is so.

@@ -57,7 +57,10 @@ impl Part {
     }
 
     /// Waits until it answers.
-    pub(super) fn await_ready<Q: Request, A: DeserializeOwned>(&mut self, question: &Q) -> Result<(), Failure> {
+    pub(super) fn await_ready<Q: Request, A: DeserializeOwned>(
+        &mut self,
+        question: &Q,
+    ) -> Result<(), Failure> {
         let until = Instant::now() + START;
         loop {
             let ended = self.process.try_wait().map_err(|error| Failure::file(&error))?.is_some();
@@ -84,7 +87,8 @@ impl Part {
 
     fn failed(&self, how: &str) -> Failure {
         let log = fs::read(&self.log).unwrap_or_default();
-        let said = String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_TAIL_BYTES)..]).trim().to_owned();
+        let said =
+            String::from_utf8_lossy(&log[log.len().saturating_sub(LOG_TAIL_BYTES)..]).trim().to_owned();
         let said = if said.is_empty() { "it said nothing".to_owned() } else { format!("it said: {said}") };
         Failure::Environment(format!("the {} of the lab {how}; {said}", self.name))
     }

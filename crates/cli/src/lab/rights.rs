@@ -11,7 +11,8 @@ pub(crate) fn acquire() -> Result<(), Failure> {
     if namespace::is_root() {
         return Ok(());
     }
-    namespace::enter_user().map_err(|error| lacking(&format!("user namespaces are not allowed here ({error})")))
+    namespace::enter_user()
+        .map_err(|error| lacking(&format!("user namespaces are not allowed here ({error})")))
 }
 
 /// What the kernel refused in a lab.
@@ -25,5 +26,8 @@ pub(crate) fn refused(why: Refused) -> Failure {
 
 fn lacking(why: &str) -> Failure {
     let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
-    Failure::Environment(format!("a lab needs networks of its own, and {why}; type: sudo {}", words.join(" ")))
+    Failure::Environment(format!(
+        "a lab needs networks of its own, and {why}; type: sudo {}",
+        words.join(" ")
+    ))
 }

@@ -7,6 +7,7 @@ mod decode;
 mod dissector;
 #[cfg(target_os = "linux")]
 mod endurance;
+mod lab;
 mod model;
 mod program;
 mod runs;

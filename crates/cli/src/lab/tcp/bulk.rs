@@ -43,8 +43,8 @@ impl Stream {
 /// Congestion controls that the kernel has.
 pub(crate) fn available() -> Result<Vec<String>, Failure> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
-    let names =
-        fs::read_to_string(path).map_err(|error| Failure::Environment(format!("cannot read {path}: {error}")))?;
+    let names = fs::read_to_string(path)
+        .map_err(|error| Failure::Environment(format!("cannot read {path}: {error}")))?;
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
@@ -56,7 +56,8 @@ pub(crate) fn stream(
     mut meanwhile: impl FnMut(Duration) -> Result<(), Failure>,
 ) -> Result<Stream, Failure> {
     let [near, far] = connect(chain)?;
-    let broken = |error: std::io::Error| Failure::Environment(format!("a connection of the lab broke: {error}"));
+    let broken =
+        |error: std::io::Error| Failure::Environment(format!("a connection of the lab broke: {error}"));
     set_tcp_congestion(&near, control)
         .map_err(|error| Failure::Environment(format!("congestion control {control}: {error}")))?;
     near.set_write_timeout(Some(TURN)).map_err(broken)?;

@@ -53,7 +53,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 
 /// A connection from host A to host B: A's end and B's end.
 fn connect(chain: &Chain) -> Result<[TcpStream; 2], Failure> {
-    let lost = |error: std::io::Error| Failure::Environment(format!("the hosts of the lab do not connect: {error}"));
+    let lost =
+        |error: std::io::Error| Failure::Environment(format!("the hosts of the lab do not connect: {error}"));
     let address = SocketAddr::from((Side::B.address(), 0));
     let listener = chain.host(Side::B).run(|| TcpListener::bind(address)).map_err(refused)?.map_err(lost)?;
     let port = listener.local_addr().map_err(lost)?;

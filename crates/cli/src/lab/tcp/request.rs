@@ -65,7 +65,9 @@ fn answer(mut socket: &TcpStream) -> io::Result<()> {
             Ok(()) => {}
         }
         match socket.write_all(&bytes) {
-            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => return Ok(()),
+            Err(error) if matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => {
+                return Ok(());
+            }
             Err(error) => return Err(error),
             Ok(()) => {}
         }

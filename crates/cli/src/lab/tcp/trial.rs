@@ -45,8 +45,7 @@ impl Trial {
         let half = Rate::from_bits_per_s((capacity_bps / 2.0) as u64);
         let rate = self.rate.unwrap_or_else(|| RATE.min(half));
         let chain = Chain::build(&self.knobs(Some(rate)), Hosts::Kernel)?;
-        let mut goodputs: Vec<Goodput> =
-            self.controls.iter().map(|control| Goodput::new(control)).collect();
+        let mut goodputs: Vec<Goodput> = self.controls.iter().map(|control| Goodput::new(control)).collect();
         let mut latencies = State::ALL.map(Latency::new);
         let mut statuses = Vec::new();
         for _ in 0..self.rounds {
