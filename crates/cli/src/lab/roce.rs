@@ -91,7 +91,7 @@ impl Trial {
         let image = Image::build(parts, chain.directory())?;
         let mut guests = [start(&mut chain, &image, Side::A)?, start(&mut chain, &image, Side::B)?];
         for guest in &mut guests {
-            await_ready(guest)?;
+            guest.wait_ready(START)?;
         }
         let start_s = started.elapsed().as_secs_f64();
         progress.done(0);
@@ -207,13 +207,6 @@ fn start(chain: &mut Chain, image: &Image<'_>, side: Side) -> Result<Guest, Fail
         directory: chain.directory(),
     };
     Ok(Guest::start(image, seat)?)
-}
-
-/// In steps, so that Ctrl-C is heard.
-fn await_ready(guest: &mut Guest) -> Result<(), Failure> {
-    go_on()?;
-    guest.wait_ready(START)?;
-    go_on()
 }
 
 /// Times that either guest has begun again from an earlier packet since it started.

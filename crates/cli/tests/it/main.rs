@@ -9,6 +9,7 @@ mod dissector;
 mod endurance;
 #[cfg(target_os = "linux")]
 mod line;
+mod lab;
 mod model;
 mod program;
 mod relay;

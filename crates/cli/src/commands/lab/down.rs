@@ -1,5 +1,7 @@
 //! `wiremend lab down`: ends labs that still run.
 
+use std::fmt::Write as _;
+
 use crate::failure::{Answer, Failure};
 use crate::lab::place;
 use crate::terminal;
@@ -11,10 +13,8 @@ pub(super) fn run() -> Result<Answer, Failure> {
         let had_run = lab
             .end()
             .map_err(|error| Failure::Environment(format!("cannot end the lab of process {id}: {error}")))?;
-        ended += &match had_run {
-            true => format!("ended the lab of process {id}\n"),
-            false => format!("cleared away what the lab of process {id} had left\n"),
-        };
+        let what = if had_run { "ended" } else { "cleared away what was left of" };
+        let _ = writeln!(ended, "{what} the lab of process {id}");
     }
     if ended.is_empty() {
         ended.push_str("no lab runs here\n");

@@ -6,6 +6,7 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use wiremend_dataplane::net::NetNs;
 use wiremend_dataplane::sys::{namespace, process};
 
 use crate::args::operate::{LabShell, Mode};
@@ -36,8 +37,7 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
         chain.protect(true)?;
     }
     chain.set_loss(asked.loss)?;
-    let on_b =
-        format!("nsenter --net=/proc/{}/fd/{}", std::process::id(), chain.host(Side::B).as_fd().as_raw_fd());
+    let on_b = within(chain.host(Side::B));
     let mut words = asked.command.iter().cloned();
     let program = words.next();
     if program.is_none() {
@@ -53,6 +53,11 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
     let mut shell = command.spawn().map_err(failed)?;
     let status = watch(&mut shell)?;
     Ok(if status.success() { Answer::Yes } else { Answer::No })
+}
+
+/// What puts a command into a network of this process.
+fn within(network: &NetNs) -> String {
+    format!("nsenter --net=/proc/{}/fd/{}", std::process::id(), network.as_fd().as_raw_fd())
 }
 
 /// Waits for its end, or ends it.
@@ -89,6 +94,7 @@ fn explain(asked: &LabShell, chain: &Chain, on_b: &str) {
         format!("this is host A, {}; host B is {}", Side::A.address(), Side::B.address()),
         format!("the link between them has {}, loses {} of its frames, {protected}", asked.rate, asked.loss),
         format!("on host B (also as $ON_B):  {on_b} COMMAND"),
+        format!("between them, with the link's ends link-a and link-b:  {} COMMAND", within(chain.middle())),
         format!(
             "protect:  for l in link-a link-b; do wiremend relay activate --run-dir {directory} --link $l; done"
         ),

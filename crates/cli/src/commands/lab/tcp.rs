@@ -1,5 +1,6 @@
 //! `wiremend lab tcp`: what corruption does to TCP of the kernel, and what protection gives back.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -81,11 +82,13 @@ fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
 fn tell(outcome: &Outcome) -> String {
     let terminal = terminal::stdout();
     let mut text = format!(
-        "TCP from host A to host B over a link of {} that corrupts {} of its frames, both ways.\n\
+        "TCP from host A to host B over a link of {} that corrupts {} of its frames, both ways. The rest of the \
+         path takes {} each way.\n\
          Without a limit this machine carries {} through the same chain.\n\
          Medians of {} rounds of {} s; clean is the same chain, protecting, without loss.\n\n",
         human::rate_bps(outcome.rate_bps as f64),
         outcome.loss,
+        human::time_ns(outcome.path_delay_ns as f64),
         human::rate_bps(outcome.capacity_bps),
         outcome.rounds,
         outcome.seconds
@@ -94,12 +97,13 @@ fn tell(outcome: &Outcome) -> String {
     text.push('\n');
     text += &latency_table(outcome, terminal);
     let timeline = &outcome.timeline;
-    text += &format!("\nOne transfer with {} over time:\n\n", timeline.control);
+    let _ = write!(text, "\nOne transfer with {} over time:\n\n", timeline.control);
     text += &picture::text(timeline, outcome.rate_bps, terminal);
     text.push('\n');
     for goodput in &outcome.goodputs {
-        text += &format!(
-            "{}: protected {} of clean, corrupting {} of clean\n",
+        let _ = writeln!(
+            text,
+            "{}: protected {} of clean, corrupting {} of clean",
             goodput.control,
             percent(goodput.of_clean(State::Protected)),
             percent(goodput.of_clean(State::Corrupting))

@@ -4,6 +4,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
+use crate::signals;
+
 /// Our end of the line.
 pub(super) struct Console {
     line: BufReader<UnixStream>,
@@ -33,6 +35,8 @@ pub(super) enum NoAnswer {
 
 /// An emulated machine is slow, and slower beside others: so much may an answer come late.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Ctrl-C is heard within this.
+const TURN: Duration = Duration::from_millis(200);
 /// More than any of our commands writes.
 const OUTPUT_BYTES_MAX: u64 = 1 << 24;
 
@@ -92,10 +96,11 @@ impl Console {
     /// Lets the next read wait until then.
     fn wait_until(&self, until: Instant) -> Result<(), NoAnswer> {
         let left = until.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        // Whoever ends the program does not wait for a guest.
+        if left.is_zero() || signals::caught().is_some() {
             return Err(NoAnswer::Late);
         }
-        self.line.get_ref().set_read_timeout(Some(left)).map_err(|_| NoAnswer::Gone)
+        self.line.get_ref().set_read_timeout(Some(left.min(TURN))).map_err(|_| NoAnswer::Gone)
     }
 }
 

@@ -45,6 +45,7 @@ pub(crate) enum Tap {
     /// Open already, without a header before frames: its namespace does not matter.
     Open(OwnedFd),
     /// In the namespace of the thread that starts the guest, and there already.
+    #[cfg(test)]
     Named(String),
 }
 
@@ -68,6 +69,7 @@ impl Guest {
         ));
         let (netdev, input) = match seat.tap {
             Tap::Open(file) => ("tap,id=net,fd=0".to_owned(), Stdio::from(file)),
+            #[cfg(test)]
             Tap::Named(name) => {
                 (format!("tap,id=net,ifname={name},script=no,downscript=no,vnet_hdr=off"), Stdio::null())
             }
@@ -122,6 +124,7 @@ impl Guest {
     }
 
     /// The process that emulates it.
+    #[cfg(test)]
     pub(crate) fn process_id(&self) -> u32 {
         self.process.id()
     }

@@ -57,8 +57,8 @@ pub(crate) fn plot(outcome: &Outcome) -> Plot {
     let timeline = &outcome.timeline;
     let step_s = STEP.as_secs_f64();
     let points = timeline.stream.tenths.iter().enumerate();
-    let points = points.map(|(i, &bytes)| ((i as f64 + 0.5) * step_s, bytes as f64 * 8.0 / step_s));
-    let top = outcome.rate_bps as f64 * 1.05;
+    let points = points.map(|(i, &bytes)| ((i as f64 + 0.5) * step_s, bytes as f64 * 8e-6 / step_s));
+    let top = outcome.rate_bps as f64 * 1.05e-6;
     let moment = |name: &str, at: f64| Curve {
         name: name.to_owned(),
         points: vec![(at, 0.0), (at, top)],
@@ -72,7 +72,7 @@ pub(crate) fn plot(outcome: &Outcome) -> Plot {
         ),
         x: Axis::new("time in s", Scale::Linear, Unit::Number)
             .with_range(0.0, timeline.stream.tenths.len() as f64 * step_s),
-        y: Axis::new("goodput", Scale::Linear, Unit::RateBps).with_range(0.0, top),
+        y: Axis::new("goodput in Mb/s", Scale::Linear, Unit::Number).with_range(0.0, top),
         curves: vec![
             Curve { name: "goodput".to_owned(), points: points.collect(), line: Line::Straight },
             moment("the link corrupts", timeline.corrupts_s),
