@@ -264,6 +264,7 @@ pub struct Script {
     /// rule's `link` and `seq`, and which transmission of that frame, from 1. `forth data 5 2` is the first copy of frame 5. What follows a
     /// `#` is not read. A path is relative to the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     pub faults: Option<Placed<String>>,
 }
 

@@ -346,7 +346,7 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ link = \"nak\" }]",
-            "s.toml:20:19: unknown link `nak`; allowed: data, dummy, ack, missing, hello",
+            "s.toml:20:19: unknown value `nak`; allowed: data, dummy, ack, missing, hello",
         ),
         (
             "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ psn = 7, packet = \"nack\" }]",

@@ -56,3 +56,65 @@ impl Faults {
         hit
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use wiremend_wire::link::{Ack, Hole, Missing};
+    use wiremend_wire::{MacAddr, Trailer};
+
+    use super::*;
+
+    /// As a cable would show them: its own frames and one that carries somebody else's.
+    fn frames(dialect: Dialect) -> Vec<Vec<u8>> {
+        let ack = Ack { epoch: 3, next: 7, pause: false };
+        let mut holes = [Hole::default(); Missing::HOLES_MAX];
+        holes[0] = Hole { first: 9, len: 2 };
+        let own = [
+            Signal::Dummy { epoch: 3, next: 8, ack: None },
+            Signal::Ack(ack),
+            Signal::Missing(Missing { ack, upto: 12, holes, hole_count: 1 }),
+        ];
+        let mut frames: Vec<_> = own
+            .iter()
+            .map(|signal| {
+                let mut frame = vec![0; dialect.own_len(Trailer::None)];
+                dialect.emit_own(signal, MacAddr([2, 0, 0, 0, 0, 1]), Trailer::None, &mut frame);
+                frame
+            })
+            .collect();
+        let data = Signal::Data { epoch: 3, seq: 5, ordered: true, again: false, ack: Some(ack) };
+        let mut buffer = vec![0; 100];
+        let start = dialect.encapsulate(&data, &mut buffer, 20).unwrap();
+        frames.push(buffer[start..].to_vec());
+        frames
+    }
+
+    #[test]
+    fn frames_are_called_by_their_headers_hit_by_lists_and_written_down() {
+        let dialect = Dialect::default();
+        let list: wiremend_impair::FaultList = "back missing 9 2\nforth ack 7 1".parse().unwrap();
+        let mut faults = Faults {
+            dialect,
+            way: Way::Back,
+            replay: list.replay(Way::Back),
+            record: Some(Record::default()),
+        };
+        for round in 0..2 {
+            for frame in frames(dialect) {
+                let facts = FrameFacts { link: faults.read(&frame), ..FrameFacts::bare(64) };
+                assert!(facts.link.is_some());
+                // The first dummy is hit by something else.
+                let anyway = round == 0 && facts.link.is_some_and(|link| link.kind == LinkKind::Dummy);
+                faults.corrupts(&facts, anyway);
+            }
+        }
+        let mut other = frames(dialect).remove(0);
+        other[12] ^= 1;
+        assert_eq!(faults.read(&other), None, "another protocol");
+        let record: Vec<_> = faults.record.as_mut().unwrap().take().map(|fault| fault.to_string()).collect();
+        assert_eq!(record, ["back dummy 8 1", "back missing 9 2"]);
+        assert_eq!(faults.record.as_mut().unwrap().take().count(), 0);
+        let names = frames(dialect).iter().map(|frame| faults.read(frame).unwrap().seq).collect::<Vec<_>>();
+        assert_eq!(names, [8, 7, 9, 5]);
+    }
+}

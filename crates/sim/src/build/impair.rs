@@ -49,6 +49,31 @@ fn read_faults(file: &Placed<String>, files: &dyn Files) -> Result<FaultList, Bu
     FaultList::read(reader).map_err(|error| at(format!("{}: {error}", file.value)))
 }
 
+/// What names frames by their link header is for protected links.
+pub(super) fn check_scripts(
+    scenario: &Scenario,
+    net: &Network,
+    is_protected: impl Fn(LaneId) -> bool,
+) -> Result<(), BuildError> {
+    for impair in &scenario.impairs {
+        let Fault::Script(script) = &impair.fault else { continue };
+        let names_headers = script.rules.iter().any(|rule| rule.link.is_some() || rule.seq.is_some());
+        if !names_headers && script.faults.is_none() {
+            continue;
+        }
+        if let Some(lane) =
+            lanes(&net.graph, &impair.links, impair.direction)?.into_iter().find(|lane| !is_protected(*lane))
+        {
+            let name = net.graph.lane_name(lane);
+            let what = format!(
+                "`{name}` is not protected, so that no frame has a link header; leave out `link`, `seq` and `faults`"
+            );
+            return Err(BuildError::at(impair.place, what));
+        }
+    }
+    Ok(())
+}
+
 /// The lane whose rare losses are made frequent, if there is one: a direction of a protected link.
 pub(super) fn tilted(
     scenario: &Scenario,

@@ -88,6 +88,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, files, &net)?;
     let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
+    impair::check_scripts(scenario, &net, |lane| guards.contains_key(&lane))?;
     let tilted = impair::tilted(scenario, &net, |lane| guards.contains_key(&lane))?;
     // Weights need both ends of a link at once.
     let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });
