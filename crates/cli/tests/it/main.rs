@@ -7,9 +7,9 @@ mod decode;
 mod dissector;
 #[cfg(target_os = "linux")]
 mod endurance;
+mod lab;
 #[cfg(target_os = "linux")]
 mod line;
-mod lab;
 mod model;
 mod program;
 mod relay;

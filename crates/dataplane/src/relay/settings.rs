@@ -73,6 +73,9 @@ pub enum PortKind {
     Xdp(XdpMode),
 }
 
+/// A peer that is silent for so long is gone: less than the tenth of a second within which a link is to be as it was.
+const SILENCE_MAX: Span = Span::from_ms(80);
+
 impl Settings {
     /// Frames that a process needs to bridge while it is not scheduled: [`Settings::give_up`] of them.
     const FRAME_BYTES_TYPICAL: u64 = 512;
@@ -118,6 +121,7 @@ impl Settings {
             rtt_min: self.rtt_min.max(handed),
             rtt_samples: 5,
             give_up: Some(self.give_up),
+            silence_max: Some(SILENCE_MAX),
             // What waits is handed on at once when the gap is filled, not at the link's rate: a pause is for a buffer that
             // fills up, and would only leave the link idle before.
             pause_at: Some(Bytes::new(link.rx_bytes_max.get() / 2)),

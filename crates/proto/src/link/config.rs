@@ -36,6 +36,9 @@ pub struct Config {
     pub rtt_samples: u8,
     /// `ackNoTimeout`: how long a frame is waited for; by default it follows from the round trip.
     pub give_up: Option<Span>,
+    /// The other end is taken for gone when it has been silent for so long after it was asked, but not before a frame is given up; by
+    /// default after six questions, ever further apart.
+    pub silence_max: Option<Span>,
     /// The sender is paused when so much waits in the reordering buffer, and resumed at so much.
     pub pause_at: Option<Bytes>,
     /// See `pause_at`.
@@ -76,6 +79,7 @@ impl Config {
             rtt_min: Span::ZERO,
             rtt_samples: 1,
             give_up: None,
+            silence_max: None,
             pause_at: None,
             resume_at: None,
             backpressure: true,

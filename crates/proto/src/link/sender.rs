@@ -69,10 +69,12 @@ struct Probe {
     at: Time,
     count: u8,
     due: bool,
+    /// When the first was sent.
+    since: Time,
 }
 
 impl Probe {
-    const NONE: Self = Self { at: Time::MAX, count: 0, due: false };
+    const NONE: Self = Self { at: Time::MAX, count: 0, due: false, since: Time::ZERO };
 }
 
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
@@ -306,11 +308,14 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         if now < self.probe.at {
             return true;
         }
-        if self.probe.count == PROBES_MAX {
+        let since = if self.probe.count == 0 { now } else { self.probe.since };
+        let over = self.timing.silence_max.map_or(Time::MAX, |max| since + max);
+        if self.probe.count == PROBES_MAX || over <= now {
             return false;
         }
         let count = self.probe.count + 1;
-        self.probe = Probe { at: now + self.timing.probe * (1 << count), count, due: true };
+        let at = (now + self.timing.probe * (1 << count)).min(over);
+        self.probe = Probe { at, count, due: true, since };
         true
     }
 
@@ -327,6 +332,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         print.add_limit(self.paid_at);
         print.add((self.probe.count, self.probe.due));
         print.add_time(self.probe.at);
+        if self.timing.silence_max.is_some() {
+            print.add_time(self.probe.since);
+        }
         print.add_time(self.paused_until);
         for place in self.acked..self.next {
             let slot = &self.slots[place];

@@ -16,6 +16,8 @@ pub(super) struct Timing {
     pub(super) give_up: Span,
     /// Silence of the receiver after which the sender asks with a dummy.
     pub(super) probe: Span,
+    /// A receiver that is silent for so long after it was first asked is gone, however often it was asked.
+    pub(super) silence_max: Option<Span>,
     /// A pause that is not said again ends by itself.
     pub(super) pause_max: Span,
     /// The longest wait for ACKs before protection ends without them.
@@ -58,6 +60,8 @@ impl Timing {
             renotify,
             give_up,
             probe: probe.max(give_up / 16),
+            // One that is given up for gone must hold nothing back any more.
+            silence_max: config.silence_max.map(|max| max.max(give_up * 2 + rtt * 2)),
             pause_max: rtt * 4 + frame * 16,
             drain_max: give_up + probe * 8,
             ack_bytes: (in_flight / ACKS_PER_RTT).max(config.frame_bytes_max.get()),

@@ -143,6 +143,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         rtt_min,
         rtt_samples: 1,
         give_up: protect.give_up,
+        silence_max: None,
         pause_at: protect.pause_at,
         resume_at: protect.resume_at,
         backpressure: protect.backpressure(),
