@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 use wiremend_units::{Bytes, Rate, Span};
 
-use super::chain::{Chain, Hosts, Knobs, Side};
+use super::chain::{Chain, Hosts, Knobs, Side, Statuses};
 use super::guests::perftest::{self, Asked, Latency};
 use super::guests::{Guest, Image, Parts, Seat, Tap};
 use super::tcp::State;
@@ -43,6 +43,8 @@ pub(crate) struct Outcome {
     pub(crate) states: [Measured; 3],
     /// How long the guests took to start.
     pub(crate) start_s: f64,
+    /// At the end.
+    pub(crate) statuses: Statuses,
 }
 
 /// What was measured in one state, round by round.
@@ -111,6 +113,7 @@ impl Trial {
             timeout_seen_ns: timeout.as_ns() / 2,
             states,
             start_s,
+            statuses: chain.statuses()?,
         })
     }
 

@@ -35,6 +35,8 @@ pub(super) enum NoAnswer {
 
 /// An emulated machine is slow, and slower beside others: so much may an answer come late.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// An emulated serial line loses the beginning of a command when the machine is very busy.
+const TRIES: u32 = 3;
 /// Ctrl-C is heard within this.
 const TURN: Duration = Duration::from_millis(200);
 /// More than any of our commands writes.
@@ -64,17 +66,30 @@ impl Console {
     /// Has a shell run a command for at most so long.
     pub(super) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, NoAnswer> {
         assert!(!command.contains('\n'), "a command is a line");
-        self.count += 1;
         let seconds = limit.as_secs().max(1);
-        let until = Instant::now() + limit + PATIENCE;
-        writeln!(self.line.get_mut(), "{} {seconds} {command}", self.count).map_err(|_| NoAnswer::Gone)?;
+        for _ in 0..TRIES {
+            self.count += 1;
+            let until = Instant::now() + limit + PATIENCE;
+            writeln!(self.line.get_mut(), "{} {seconds} {command}", self.count)
+                .map_err(|_| NoAnswer::Gone)?;
+            if let Some(output) = self.await_answer(until)? {
+                return Ok(output);
+            }
+        }
+        Err(NoAnswer::Unreadable("only answers to what was never asked".to_owned()))
+    }
+
+    /// The answer to the last command; none: the command was garbled on its way, and the shell has refused what was left of it.
+    fn await_answer(&mut self, until: Instant) -> Result<Option<Output>, NoAnswer> {
         loop {
             let line = self.read_line(until)?;
             let (number, status, len) = answer(&line).ok_or(NoAnswer::Unreadable(line))?;
             let text = self.read_text(len, until)?;
-            // What is late belongs to a command that nobody waits for any more.
-            if number == self.count {
-                return Ok(Output { text, status });
+            match number {
+                Some(number) if number == self.count => return Ok(Some(Output { text, status })),
+                // What is late belongs to a command that nobody waits for any more.
+                Some(_) => {}
+                None => return Ok(None),
             }
         }
     }
@@ -114,10 +129,10 @@ impl NoAnswer {
     }
 }
 
-/// `NUMBER STATUS BYTES`.
-fn answer(line: &str) -> Option<(u64, i32, u64)> {
+/// `NUMBER STATUS BYTES`; instead of the number there may be whatever stood in its place in the command.
+fn answer(line: &str) -> Option<(Option<u64>, i32, u64)> {
     let mut fields = line.split(' ');
-    let (number, status) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
+    let (number, status) = (fields.next()?.parse().ok(), fields.next()?.parse().ok()?);
     let len = fields.next()?.parse().ok().filter(|len| *len <= OUTPUT_BYTES_MAX)?;
     fields.next().is_none().then_some((number, status, len))
 }
@@ -173,6 +188,17 @@ mod tests {
         let mut console = Console::new(near);
         far.write_all(b"0 0 4\nlate1 5 3\nyes").unwrap();
         assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "yes".to_owned(), status: 5 });
+    }
+
+    #[test]
+    fn a_command_that_was_garbled_is_given_again() {
+        let (near, mut far) = UnixStream::pair().unwrap();
+        let mut console = Console::new(near);
+        far.write_all(b". 1 3\nbad2 0 2\nok").unwrap();
+        assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "ok".to_owned(), status: 0 });
+        let mut asked = [0; 16];
+        let len = far.read(&mut asked).unwrap();
+        assert_eq!(&asked[..len], b"1 10 x\n2 10 x\n");
     }
 
     #[test]
