@@ -68,8 +68,7 @@ impl Signal {
         match *self {
             Self::Data { seq, .. } => seq,
             Self::Dummy { next, .. } => next,
-            Self::Ack(ack) => ack.next,
-            Self::Missing(Missing { ack, hole_count: 0, .. }) => ack.next,
+            Self::Ack(ack) | Self::Missing(Missing { ack, hole_count: 0, .. }) => ack.next,
             Self::Missing(Missing { holes, .. }) => holes[0].first,
             Self::Hello(_) => 0,
         }
