@@ -1,5 +1,7 @@
 //! Lists of faults: what is read is what is written, and what is played is what was recorded.
 
+use std::fmt::Write;
+
 use proptest::prelude::*;
 use wiremend_impair::{
     FaultList, FrameFacts, FrameLoss, LinkFacts, LinkFault, LinkKind, Match, Rule, Script, Tally, Way,
@@ -72,7 +74,7 @@ proptest! {
             let copy = tally.on_frame(link);
             hits.push(luck.corrupts(&facts));
             if hits[hits.len() - 1] {
-                recorded += &format!("{}\n", LinkFault { way: Way::Back, frame: link, copy });
+                writeln!(recorded, "{}", LinkFault { way: Way::Back, frame: link, copy }).unwrap();
             }
         }
         let list: FaultList = recorded.parse().unwrap();

@@ -110,7 +110,7 @@ fn a_killed_relay_costs_a_bounded_outage(line: &Line, side: Side) {
             received.silence,
             received.missing()
         );
-        assert!(received.silence < Duration::from_millis(1000), "{received:?}");
+        assert!(received.silence < Duration::from_secs(1), "{received:?}");
         assert!(received.missing() < received.sent / 20, "{received:?}");
     }
 }
@@ -128,7 +128,7 @@ fn an_interface_goes_down_and_up(line: &Line) {
     for received in &received {
         orderly(received);
         println!("down and up: silent for {:?}, {} missing", received.silence, received.missing());
-        assert!(received.silence < Duration::from_millis(3000), "{received:?}");
+        assert!(received.silence < Duration::from_secs(3), "{received:?}");
     }
 }
 

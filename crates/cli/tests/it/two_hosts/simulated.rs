@@ -97,7 +97,7 @@ impl Observer for Seen {
         let is_forward = captured.lane == link.forward();
         match captured.header {
             Some(Header::Link(signal)) if link == LINK => {
-                self.on_signal(is_forward, &signal, captured.corrupted)
+                self.on_signal(is_forward, &signal, captured.corrupted);
             }
             _ if link == LINK => panic!("a frame without a header: {captured:?}"),
             // From the switch to the host: what B receives is what came forth.
