@@ -33,7 +33,17 @@ pub(crate) struct Relay {
 pub(crate) enum RelayCommand {
     Run(Box<RelayRun>),
     Status(RelayStatus),
+    /// Protect what a relay sends
+    #[command(after_help = "\
+Examples:
+  wiremend relay activate
+  wiremend relay activate --link eth2")]
     Activate(RelayWhich),
+    /// End the protection of what a relay sends, without losing a frame
+    #[command(after_help = "\
+Examples:
+  wiremend relay deactivate
+  wiremend relay deactivate --link eth2")]
     Deactivate(RelayWhich),
     Set(RelaySet),
     Restore(RelayRestore),
@@ -166,6 +176,11 @@ pub(crate) struct RelayRestore {
 
 /// Show how a relay stands
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend relay status
+  wiremend relay status --watch
+  wiremend relay status --link eth2 --json")]
 pub(crate) struct RelayStatus {
     #[command(flatten)]
     pub(crate) which: RelayWhich,
@@ -179,6 +194,10 @@ pub(crate) struct RelayStatus {
 
 /// Change what a relay goes by
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend relay set --copies 2
+  wiremend relay set --link eth2 --mode non-blocking --target-loss 1e-6")]
 pub(crate) struct RelaySet {
     #[command(flatten)]
     pub(crate) which: RelayWhich,
@@ -223,6 +242,11 @@ pub(crate) enum PollMode {
 
 /// Try things out between namespaces of this machine
 #[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend lab tcp --loss 1e-3
+  wiremend lab roce
+  wiremend lab shell --loss 1e-2")]
 pub(crate) struct Lab {
     #[command(subcommand)]
     pub(crate) command: LabCommand,
@@ -234,6 +258,9 @@ pub(crate) enum LabCommand {
     Roce(Box<LabRoce>),
     Shell(Box<LabShell>),
     /// End labs that still run, and say which
+    #[command(after_help = "\
+Examples:
+  wiremend lab down")]
     Down,
     Wire(Box<LabWire>),
 }

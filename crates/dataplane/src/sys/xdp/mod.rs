@@ -1,7 +1,7 @@
 //! `AF_XDP`: frames that pass the kernel's network stack by, in memory shared with the driver.
 //!
-//! A small program at the interface decides which frames come here ([`Program`]); each queue of the interface has a socket with four
-//! rings ([`Ring`]) and memory for frames ([`Queue`]). It pays where a driver hands frames over without copying; between virtual
+//! A small program at the interface decides which frames come here (`program`); each queue of the interface has a socket with four
+//! rings (`ring`) and memory for frames (`queue`). It pays where a driver hands frames over without copying; between virtual
 //! interfaces, packet sockets do as well.
 
 mod mapping;
