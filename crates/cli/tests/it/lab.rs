@@ -3,16 +3,12 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::{TempDir, tempdir};
 
-use crate::program::{Ended, command, ended, files};
-
-/// Labs measure, so one after the other.
-static ALONE: Mutex<()> = Mutex::new(());
+use crate::program::{Ended, alone, command, ended, files};
 
 /// CUBIC keeps at least 95 % over a link that corrupts a thousandth of its frames, and loses much of it unprotected.
 #[test]
@@ -33,7 +29,7 @@ struct Expected {
 }
 
 fn tcp(loss: &str, expected: Expected) {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let lab = Lab::new();
     let out = lab.home.path().join("out");
     let out = out.to_str().unwrap();
@@ -90,7 +86,7 @@ fn judged(all: &Value) -> Figures {
 /// An unmodified kernel's RoCE waits for its timeout unprotected, and never protected.
 #[test]
 fn roce_is_protected_from_timeouts() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let lab = Lab::new();
     let measure = || {
         let asked = ["roce", "--rounds", "2", "--messages", "150", "--bulk-messages", "40", "--json"];
@@ -132,7 +128,7 @@ fn numbers(all: &Value, state: usize, key: &str) -> Vec<f64> {
 /// A shell on host A sees its own network alone, reaches host B, and leaves nothing.
 #[test]
 fn a_shell_is_inside() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let lab = Lab::new();
     let script = "ip -4 -o addr show dev eth0; $ON_B ip -4 -o addr show dev eth0; ls $WIREMEND_LAB; exit 7";
     let Some(ended) = lab.run(&["shell", "--loss", "0", "--active", "--", "sh", "-c", script]) else {
@@ -148,7 +144,7 @@ fn a_shell_is_inside() {
 /// A lab is ended by its number, and one that was killed leaves no process and is cleared away.
 #[test]
 fn labs_are_ended_from_outside() {
-    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _alone = alone();
     let lab = Lab::new();
     assert_eq!(lab.run(&["down"]).expect("it needs no rights").ok(), "no lab runs here\n");
     let sleeping = || {

@@ -14,13 +14,14 @@ use tempfile::TempDir;
 use wiremend_dataplane::net::{self, End, Interface, NetNs, Refused};
 use wiremend_dataplane::sys::plain::PlainSocket;
 
-use crate::program::{Ended, command, ended};
+use crate::program::{Ended, alone, command, ended};
 
 /// Longer than anything takes that does happen.
 pub(crate) const SOON: Duration = Duration::from_secs(10);
 
 /// Runs the body of a test in an empty network of its own; says that it cannot, which is a failure where `CI` is set.
 pub(crate) fn in_own_network(work: impl FnOnce() + Send) {
+    let _alone = alone();
     match NetNs::new() {
         Ok(network) => network.run(work).unwrap(),
         Err(refused @ Refused::NotPermitted { .. }) => {

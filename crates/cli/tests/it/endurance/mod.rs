@@ -9,6 +9,7 @@ use wiremend_dataplane::cable::Ailment;
 use wiremend_dataplane::net::{self, NetNs};
 
 use crate::line::{Line, Side};
+use crate::program::alone;
 use traffic::{Received, both_ways};
 
 #[test]
@@ -24,6 +25,7 @@ fn ports_past_the_stack_protect_too() {
 }
 
 fn in_namespace(test: impl FnOnce() + Send) {
+    let _alone = alone();
     match NetNs::new() {
         Ok(namespace) => namespace.run(test).unwrap(),
         Err(why) if std::env::var_os("CI").is_none() => eprintln!("skipped: {why}"),
@@ -75,16 +77,24 @@ fn losses_are_masked(line: &Line) {
         Ailment { bit_error_rate: 1e-6, ..Ailment::default() },
     ];
     for ailment in ailments {
-        let before = Side::BOTH.map(|side| lost(line, side));
+        let before = Account::of(line);
         let received = both_ways(|| {
             line.impair(ailment);
             wait(17);
         });
-        for (side, received) in [Side::B, Side::A].into_iter().zip(&received) {
+        let account = Account::of(line).since(&before);
+        for (to, received) in [(Side::B, &received[0]), (Side::A, &received[1])] {
             orderly(received);
-            let lost = lost(line, side) - before[side as usize];
-            assert_eq!(received.missing(), lost, "{ailment:?}: all that is missing is counted; {received:?}");
+            let (lost, missing) = (account.lost[to as usize], received.missing());
             assert!(lost * 1000 < received.sent, "{ailment:?}: {lost} of {} lost", received.sent);
+            if account.reopened == 0 {
+                assert_eq!(missing, lost, "{ailment:?}: all that is missing is counted; {received:?}");
+            } else {
+                // A machine with too much to do has let a relay wait for as long as if it were gone. What was under way is of unknown
+                // fate, and until the next start frames went unprotected.
+                println!("{ailment:?}: {account:?}, {missing} missing");
+                assert!(missing <= lost + account.abandoned + account.corrupted, "{account:?}; {received:?}");
+            }
         }
     }
     assert!(line.status(Side::A).unwrap().link_counts["recovered"] > 1000);
@@ -143,6 +153,41 @@ fn the_link_is_as_good_as_new(line: &Line) {
 fn orderly(received: &Received) {
     assert!(received.arrived > 0, "{received:?}");
     assert_eq!((received.disordered, received.damaged), (0, 0), "{received:?}");
+}
+
+/// What was counted of frames that did not arrive.
+#[derive(Clone, Debug)]
+struct Account {
+    /// Given up by the relay on each side.
+    lost: [u64; 2],
+    /// Starts anew, and frames of unknown fate at these, of both.
+    reopened: u64,
+    abandoned: u64,
+    /// By the wire, both ways.
+    corrupted: u64,
+}
+
+impl Account {
+    fn of(line: &Line) -> Self {
+        let sum =
+            |name: &str| Side::BOTH.iter().map(|side| line.status(*side).unwrap().link_counts[name]).sum();
+        let wire = line.wire_status().unwrap();
+        Self {
+            lost: Side::BOTH.map(|side| lost(line, side)),
+            reopened: sum("reopened"),
+            abandoned: sum("abandoned"),
+            corrupted: wire.forth.crc_errors + wire.back.crc_errors,
+        }
+    }
+
+    fn since(&self, before: &Self) -> Self {
+        Self {
+            lost: [0, 1].map(|side: usize| self.lost[side] - before.lost[side]),
+            reopened: self.reopened - before.reopened,
+            abandoned: self.abandoned - before.abandoned,
+            corrupted: self.corrupted - before.corrupted,
+        }
+    }
 }
 
 /// Frames that the relay on this side has given up.

@@ -88,6 +88,7 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
     let list: FaultList = FAULTS.parse().unwrap();
     let simulated = simulated::play(FAULTS);
     what_the_list_is_for(&simulated);
+    let _alone = crate::program::alone();
     let namespace = match NetNs::new() {
         Ok(namespace) => namespace,
         Err(why) if std::env::var_os("CI").is_none() => return eprintln!("skipped: {why}"),
