@@ -16,4 +16,19 @@ fi
 echo 'wireshark-common wireshark-common/install-setuid boolean false' | debconf-set-selections
 
 apt-get --quiet update
-apt-get --quiet --yes --no-install-recommends --option Dpkg::Use-Pty=0 install "$@"
+
+# Images of machines may have tools of QEMU from a later release than the emulator's. They exclude each other, and apt does not go back to
+# the matching version unless told.
+downgrades=
+for package; do
+    [ "$package" = qemu-system-x86 ] || continue
+    wanted=$(apt-cache policy "$package" | sed -n 's/^ *Candidate: //p')
+    if present=$(dpkg-query --show --showformat '${Version}' qemu-utils 2>/dev/null) &&
+        dpkg --compare-versions "$present" gt "$wanted"; then
+        downgrades=--allow-downgrades
+        set -- "$@" "qemu-utils=$wanted"
+    fi
+done
+
+# shellcheck disable=SC2086 # Nothing, if there is nothing to go back to.
+apt-get --quiet --yes --no-install-recommends $downgrades --option Dpkg::Use-Pty=0 install "$@"

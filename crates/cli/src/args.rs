@@ -1,6 +1,7 @@
 //! What can be asked for.
 
 pub(crate) mod explain;
+pub(crate) mod operate;
 
 use std::path::PathBuf;
 
@@ -33,6 +34,8 @@ Explain:
   capture      Read frames that were captured on a link
 
 Operate:
+  relay        Protect a link between two Linux machines
+  lab          Try things out between namespaces of this machine
   completions  Print a script that completes commands in a shell
   man          Write the manual pages
 
@@ -70,6 +73,8 @@ pub(crate) enum Command {
     Model(Box<explain::Model>),
     Tune(Box<explain::Tune>),
     Capture(Capture),
+    Relay(operate::Relay),
+    Lab(operate::Lab),
     Completions(Completions),
     Man(Man),
 }

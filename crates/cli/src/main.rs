@@ -16,6 +16,8 @@ mod claims;
 mod commands;
 mod failure;
 mod input;
+#[cfg(target_os = "linux")]
+mod lab;
 mod ledger;
 mod machine;
 mod order;
@@ -24,6 +26,7 @@ mod parities;
 mod progress;
 mod question;
 mod reading;
+mod rundir;
 mod signals;
 mod terminal;
 mod verify;

@@ -17,6 +17,15 @@ pub(crate) fn catch() -> Result<(), Failure> {
     install().map_err(|error| Failure::Environment(format!("cannot watch for Ctrl-C: {error}")))
 }
 
+/// From here on, a signal is noted, and the next one too: for a process that ends in order, soon, and is not asked by people.
+pub(crate) fn note() -> Result<(), Failure> {
+    let caught = CAUGHT.get_or_init(Arc::default);
+    let noted = [SIGINT, SIGTERM, SIGHUP]
+        .into_iter()
+        .try_for_each(|signal| flag::register_usize(signal, Arc::clone(caught), signal as usize).map(drop));
+    noted.map_err(|error| Failure::Environment(format!("cannot watch for Ctrl-C: {error}")))
+}
+
 fn install() -> io::Result<()> {
     let caught = CAUGHT.get_or_init(Arc::default);
     let again = Arc::new(AtomicBool::new(false));

@@ -5,5 +5,13 @@
 //! how they are joined.
 #![cfg(target_os = "linux")]
 
+pub mod cable;
+pub mod control;
+pub mod drive;
+pub mod memory;
 pub mod net;
+pub mod pace;
+pub mod pool;
+pub mod port;
+pub mod relay;
 pub mod sys;

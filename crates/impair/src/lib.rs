@@ -13,6 +13,7 @@
 //! | [`EveryNth`] | it is the n-th since the last |
 //! | [`IpId`] | masked bits of its IP identification have a given value |
 //! | [`Script`] | a list of rules names it: "the second transmission of PSN 7" |
+//! | [`Replay`] | a [`FaultList`] names it: what was hit on a protected link before, here or elsewhere |
 //! | [`TiltedLoss`] | a coin says so, biased where rare outcomes are decided; the bias is known as a weight |
 //!
 //! The random models draw *how many* bits or frames stay clean until the next error instead of asking for each
@@ -33,6 +34,7 @@
 //! ```
 
 mod burst;
+mod faults;
 mod gaps;
 mod pattern;
 mod random;
@@ -41,10 +43,11 @@ mod stack;
 mod tilt;
 
 pub use burst::{Channel, GilbertElliott};
+pub use faults::{BadFaultList, FaultList, LinkFault, Replay, Tally, Way};
 pub use pattern::{EveryNth, IpId};
 pub use random::{BitErrors, FrameLoss};
 pub use script::{Match, Rule, Script};
-pub use stack::{Fate, FrameFacts, FrameKind, Impairment, Impairments, Model, Window};
+pub use stack::{Fate, FrameFacts, FrameKind, Impairment, Impairments, LinkFacts, LinkKind, Model, Window};
 pub use tilt::{Begin, Settled, TiltedLoss, Tilting};
 
 use std::fmt;

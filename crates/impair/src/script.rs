@@ -2,7 +2,7 @@
 
 use wiremend_units::Psn;
 
-use crate::{BadImpairment, FrameFacts, FrameKind};
+use crate::{BadImpairment, FrameFacts, FrameKind, LinkKind};
 
 /// A list of rules. A frame is hit if one of them hits it; each counts its own matches.
 #[derive(Clone, Debug)]
@@ -30,6 +30,10 @@ pub struct Match {
     pub psn: Option<Psn>,
     /// How often its sender had sent it before, wherever that went.
     pub copy: Option<u8>,
+    /// What it is for on a protected link.
+    pub link: Option<LinkKind>,
+    /// Its number on a protected link, or the one that it is about; see [`LinkFacts`](crate::LinkFacts).
+    pub seq: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -103,5 +107,7 @@ impl Match {
         self.kind.is_none_or(|kind| kind == frame.kind)
             && self.psn.is_none_or(|psn| frame.psn == Some(psn))
             && self.copy.is_none_or(|copy| copy == frame.copy)
+            && self.link.is_none_or(|kind| frame.link.is_some_and(|link| link.kind == kind))
+            && self.seq.is_none_or(|seq| frame.link.is_some_and(|link| link.seq == seq))
     }
 }

@@ -2,7 +2,9 @@
 
 use wiremend_units::{Psn, Time};
 
-use crate::{BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Script, TiltedLoss};
+use crate::{
+    BadImpairment, BitErrors, EveryNth, FrameLoss, GilbertElliott, IpId, Replay, Script, TiltedLoss,
+};
 
 /// All impairments of one lane; none of them by default.
 #[derive(Clone, Debug, Default)]
@@ -65,12 +67,17 @@ pub struct FrameFacts {
     pub psn: Option<Psn>,
     /// How often its sender had sent the same packet before.
     pub copy: u8,
+    /// What its link header says, if it is on a protected link.
+    pub link: Option<LinkFacts>,
 }
+
+// It is made for every frame of a lane that corrupts.
+const _: () = assert!(size_of::<FrameFacts>() <= 32);
 
 impl FrameFacts {
     /// A frame that has nothing but a length.
     pub fn bare(frame_bytes: u32) -> Self {
-        Self { frame_bytes, ip_id: None, kind: FrameKind::Other, psn: None, copy: 0 }
+        Self { frame_bytes, ip_id: None, kind: FrameKind::Other, psn: None, copy: 0, link: None }
     }
 }
 
@@ -89,6 +96,46 @@ pub enum FrameKind {
     ReadResponse,
     /// Anything else: congestion notices, pause frames, link control, other protocols.
     Other,
+}
+
+/// What a frame says to the other end of a protected link: by this it is called in rules and lists of faults.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct LinkFacts {
+    /// What it is for.
+    pub kind: LinkKind,
+    /// Its number, or the one that it is about.
+    pub seq: u32,
+}
+
+/// What a frame of a protected link is for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LinkKind {
+    /// Carries a frame of somebody else's, by its number.
+    Data,
+    /// Tells the number of the next frame.
+    Dummy,
+    /// Acknowledges all before a number.
+    Ack,
+    /// Asks for what is missing, by the first number that is.
+    Missing,
+    /// Protection begins or ends; its number is 0.
+    Hello,
+}
+
+impl LinkKind {
+    /// All there are.
+    pub const ALL: [Self; 5] = [Self::Data, Self::Dummy, Self::Ack, Self::Missing, Self::Hello];
+
+    /// As it is written in lists of faults.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "data",
+            Self::Dummy => "dummy",
+            Self::Ack => "ack",
+            Self::Missing => "missing",
+            Self::Hello => "hello",
+        }
+    }
 }
 
 /// A model and when it is at work.
@@ -167,6 +214,8 @@ pub enum Model {
     IpId(IpId),
     /// Losses written down one by one.
     Script(Script),
+    /// Losses of a protected link that were recorded.
+    Replay(Replay),
     /// Independent losses, the rare ones made frequent.
     TiltedLoss(TiltedLoss),
 }
@@ -181,6 +230,7 @@ impl Model {
             Self::EveryNth(model) => model.corrupts(frame),
             Self::IpId(model) => model.corrupts(frame),
             Self::Script(model) => model.corrupts(frame),
+            Self::Replay(model) => model.corrupts(frame),
             Self::TiltedLoss(model) => model.corrupts(frame),
         }
     }
@@ -195,4 +245,4 @@ macro_rules! model_from {
         })*
     };
 }
-model_from!(BitErrors, FrameLoss, GilbertElliott, EveryNth, IpId, Script, TiltedLoss);
+model_from!(BitErrors, FrameLoss, GilbertElliott, EveryNth, IpId, Script, Replay, TiltedLoss);

@@ -258,7 +258,7 @@ mod tests {
     };
 
     const FRESH: FrameFacts =
-        FrameFacts { frame_bytes: 64, ip_id: None, kind: FrameKind::Data, psn: None, copy: 0 };
+        FrameFacts { frame_bytes: 64, ip_id: None, kind: FrameKind::Data, psn: None, copy: 0, link: None };
     const COPY: FrameFacts = FrameFacts { copy: 1, ..FRESH };
     const CONTROL: FrameFacts = FrameFacts { kind: FrameKind::Other, ..FRESH };
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::error::Flaw;
-use crate::impair::{Fault, Impair};
+use crate::impair::{Fault, Impair, Script};
 use crate::lossless::Lossless;
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
@@ -330,6 +330,9 @@ fn check_protect(protect: &Protect) -> Result<(), Misfit> {
         if protect.control_copies() != 1 {
             return misfit("the prototype sends each notification once; leave out `control_copies`");
         }
+        if protect.rtt_min.is_some() {
+            return misfit("the prototype measures no round trip; leave out `rtt_min`");
+        }
     } else if protect.switch() == SwitchKind::Tofino {
         return misfit(
             "the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
@@ -388,8 +391,11 @@ fn check_impair(impair: &Impair) -> Result<(), Misfit> {
             }
             Ok(())
         }
-        Fault::Script(script) if script.rules.is_empty() => {
-            misfit("a script without rules hits nothing; add a rule")
+        Fault::Script(script) if script.rules.is_empty() && script.faults.is_none() => {
+            misfit("a script without rules hits nothing; add a rule, or name a file of `faults`")
+        }
+        Fault::Script(Script { faults: Some(file), .. }) if file.trim().is_empty() => {
+            Err((file.place, "`faults` is empty; name a file".to_owned()))
         }
         Fault::BitErrors(_)
         | Fault::Frames(_)

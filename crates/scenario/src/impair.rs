@@ -125,6 +125,17 @@ pub enum Fault {
     ///   { nth = 100 },
     /// ]
     /// ```
+    ///
+    /// Frames of a protected link can be named by what they say to its other end, and a list of such faults can be read from a file:
+    /// one that was recorded by `wiremend lab wire --record`, or written by hand.
+    ///
+    /// ```toml
+    /// [[impair]]
+    /// kind = "script"
+    /// links = "s0-s1"
+    /// rules = [{ link = "data", seq = 5 }, { link = "missing", count = 2 }]
+    /// faults = "recorded.faults"
+    /// ```
     Script(Script),
     /// Each frame with the same probability, as `frames` does, for estimating what a protected link still loses where that is too rare to
     /// be counted. Losses begin on purpose, copies of what was lost are lost more often than in truth, and each such episode
@@ -247,7 +258,14 @@ pub struct IpId {
 pub struct Script {
     /// A frame is hit if one of these rules hits it. Each rule counts, on its own, the frames that match it on this
     /// link and direction.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<Rule>,
+    /// A file with faults of protected links, each a line: direction (`forth` is forward, `back` is backward), kind and number as in a
+    /// rule's `link` and `seq`, and which transmission of that frame, from 1. `forth data 5 2` is the first copy of frame 5. What follows a
+    /// `#` is not read. A path is relative to the scenario file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub faults: Option<Placed<String>>,
 }
 
 /// Hits some of the frames that match, by their order on the link.
@@ -260,6 +278,12 @@ pub struct Rule {
     /// Only packets of this type.
     #[serde(default)]
     pub packet: PacketKind,
+    /// Only frames on a protected link that are this to its two ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<LinkFrame>,
+    /// Only frames on a protected link with this number, or about it. The first frame after the start of protection has 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seq: Option<Within<u32, 0, 0xf_ffff>>,
     /// The first match that is hit, from 1.
     #[serde(default = "once")]
     pub nth: Within<u64, 1, 1_000_000_000_000>,
@@ -289,4 +313,20 @@ pub enum PacketKind {
     ReadRequest,
     /// Answers to a READ.
     ReadResponse,
+}
+
+/// What a frame is to the two ends of a protected link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LinkFrame {
+    /// A frame of somebody else's, with its number.
+    Data,
+    /// Says that nothing follows, with the number of the next frame.
+    Dummy,
+    /// An acknowledgement of its own, with the first number that is not settled.
+    Ack,
+    /// Says what is missing, with the first number that is.
+    Missing,
+    /// Protection begins or ends; its number is 0.
+    Hello,
 }

@@ -64,8 +64,8 @@ mod workload;
 
 pub use error::Error;
 pub use impair::{
-    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, PacketKind, Rule,
-    Script, Tilted,
+    BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,
+    Rule, Script, Tilted,
 };
 pub use load::{File, Override, Variant, load};
 pub use lossless::Lossless;

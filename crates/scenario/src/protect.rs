@@ -88,6 +88,11 @@ pub struct Protect {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub backpressure: Option<bool>,
+    /// The ends take the round trip to be at least this, however short they measure it: as relays do, whose answers come from a process. If
+    /// left out, it is what they measure. Only for the hardened profile.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub rtt_min: Option<Span>,
     /// How long a missing frame is waited for. If left out, it follows from the link; with FEC, twice `flush`, or longer if the parities
     /// may take longer.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
@@ -198,6 +203,7 @@ impl Protect {
             ("copies", self.copies.is_some()),
             ("dummies", self.dummies.is_some()),
             ("control_copies", self.control_copies.is_some()),
+            ("rtt_min", self.rtt_min.is_some()),
             ("tx_buffer", self.tx_buffer.is_some()),
             ("rx_buffer", self.rx_buffer.is_some()),
             ("pause_at", self.pause_at.is_some()),

@@ -290,6 +290,34 @@ fn what_is_not_toml_is_called_so() {
 }
 
 #[test]
+fn scripts_that_name_nothing_are_refused() {
+    for (table, message) in [
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = []",
+            "s.toml:17:1: a script without rules hits nothing; add a rule, or name a file of `faults`",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nfaults = \" \"",
+            "s.toml:20:10: `faults` is empty; name a file",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ link = \"nak\" }]",
+            "s.toml:20:19: unknown value `nak`; allowed: data, dummy, ack, missing, hello",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ psn = 7, packet = \"nack\" }]",
+            "s.toml:20:30: unknown value `nack`; did you mean `ack`? allowed: any, data, ack, nak, read-request, read-response",
+        ),
+        (
+            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ frame = 7 }]",
+            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, link, seq, nth, count",
+        ),
+    ] {
+        assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
+    }
+}
+
+#[test]
 fn workloads_and_impairments_that_cannot_be_are_refused() {
     for (table, message) in [
         (
@@ -335,18 +363,6 @@ fn workloads_and_impairments_that_cannot_be_are_refused() {
         (
             "[[impair]]\nkind = \"every\"\nlinks = \"all\"\nn = 0",
             "s.toml:20:5: 0 is out of range; expected a whole number from 1 to 1000000000000",
-        ),
-        (
-            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = []",
-            "s.toml:17:1: a script without rules hits nothing; add a rule",
-        ),
-        (
-            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ psn = 7, packet = \"nack\" }]",
-            "s.toml:20:30: unknown value `nack`; did you mean `ack`? allowed: any, data, ack, nak, read-request, read-response",
-        ),
-        (
-            "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nrules = [{ frame = 7 }]",
-            "s.toml:20:12: unknown field `frame`; allowed: psn, packet, nth, count",
         ),
         (
             "[[switch.class]]\nnumber = 3\nweight = 0",

@@ -87,7 +87,14 @@ impl Frame {
             (Kind::Rc, _) => FrameKind::Data,
         };
         let psn = (self.kind == Kind::Rc).then_some(self.packet.psn);
-        FrameFacts { frame_bytes: u32::from(self.len), ip_id: Some(self.ip_id), kind, psn, copy: self.copy }
+        FrameFacts {
+            frame_bytes: u32::from(self.len),
+            ip_id: Some(self.ip_id),
+            kind,
+            psn,
+            copy: self.copy,
+            link: None,
+        }
     }
 }
 

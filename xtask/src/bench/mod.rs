@@ -33,6 +33,9 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
             "valgrind counts instructions; get it by `apt-get install valgrind`".into(),
         ));
     }
+    if plan.relay {
+        return relay();
+    }
     let program = shell::build("release")?;
     let mut pairs = Vec::new();
     println!("{HEADINGS}");
@@ -58,6 +61,14 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
             "other results with another number of threads: {}",
             differing.join(", ")
         )));
+    }
+    Ok(())
+}
+
+/// What a link's end costs a frame, and a relay on real ports.
+fn relay() -> Result<(), Trouble> {
+    for (package, example) in [("wiremend-testkit", "link_speed"), ("wiremend-dataplane", "relay_speed")] {
+        shell::run(&mut command(&format!("cargo run --quiet --release -p {package} --example {example}")))?;
     }
     Ok(())
 }

@@ -40,6 +40,36 @@ const NEEDS: &[Need] = &[
         from: Source::Debian("tshark"),
     },
     Need {
+        what: "qemu",
+        why: "runs guests with a kernel that speaks RoCE",
+        probe: "qemu-system-x86_64 --version",
+        from: Source::Debian("qemu-system-x86"),
+    },
+    Need {
+        what: "busybox",
+        why: "is what guests have of a system",
+        probe: "busybox true",
+        from: Source::Debian("busybox-static"),
+    },
+    Need {
+        what: "perftest",
+        why: "measures RoCE in guests",
+        probe: "test -x /usr/bin/ib_write_lat",
+        from: Source::Debian("perftest"),
+    },
+    Need {
+        what: "soft-RoCE",
+        why: "is what perftest speaks in guests",
+        probe: "test -e /etc/libibverbs.d/rxe.driver",
+        from: Source::Debian("ibverbs-providers"),
+    },
+    Need {
+        what: "iproute2",
+        why: "sets up the network of guests",
+        probe: "rdma -V",
+        from: Source::Debian("iproute2"),
+    },
+    Need {
         what: "rustfmt",
         why: "checks the format",
         probe: "cargo fmt --version",
@@ -118,7 +148,8 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_told_with_the_way_to_get_it() {
-        let text = explain(&[&NEEDS[1], &NEEDS[4]]);
+        let need = |what| NEEDS.iter().find(|need| need.what == what).unwrap();
+        let text = explain(&[need("tshark"), need("cargo-deny")]);
         let [opening, tshark, deny, closing] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
         assert_eq!(opening, "the tests need what is not here:");
         assert!(tshark.contains("captures") && tshark.ends_with("`apt-get install tshark`"), "{tshark}");

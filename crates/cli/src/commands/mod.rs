@@ -2,11 +2,13 @@
 
 mod completions;
 mod decode;
+mod lab;
 mod link_header;
 mod list;
 mod man;
 mod model;
 mod phy;
+mod relay;
 mod repro;
 mod run;
 mod show;
@@ -35,6 +37,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Capture(asked)) => match asked.command {
             CaptureCommand::Decode(asked) => decode::run(&asked),
         },
+        Some(Command::Relay(asked)) => relay::run(&asked),
+        Some(Command::Lab(asked)) => lab::run(&asked),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
         None if std::io::stdout().is_terminal() => run::tour(),

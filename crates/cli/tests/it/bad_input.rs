@@ -144,6 +144,25 @@ fn an_empty_or_missing_list_is_refused() {
 }
 
 /// A gigabyte of zeros takes no room on disk and must take none in memory.
+/// In a scenario, and at a wire.
+#[test]
+fn a_list_of_faults_with_a_bad_line_is_refused() {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("bad.faults"), "forth data 5 1\nback nak 5 1\n").unwrap();
+    let why = "bad.faults: line 2: unknown kind `nak`; allowed: data, dummy, ack, missing, hello\n";
+    let impair = "[[impair]]\nkind = \"script\"\nlinks = \"all\"\nfaults = \"bad.faults\"\n";
+    fs::write(directory.path().join("s.toml"), format!("{SMALL}{impair}")).unwrap();
+    let line = wiremend_in(directory.path(), &["run", "s.toml"]).refused(2);
+    assert_eq!(line, format!("wiremend: s.toml:11:10: {why}"));
+    if cfg!(target_os = "linux") {
+        let wire = ["lab", "wire", "--a", "no-such-a", "--b", "no-such-b", "--faults"];
+        let line = wiremend_in(directory.path(), &[&wire[..], &["bad.faults"]].concat()).refused(2);
+        assert_eq!(line, format!("wiremend: {why}"));
+        let line = wiremend_in(directory.path(), &[&wire[..], &["none"]].concat()).refused(2);
+        assert!(line.starts_with("wiremend: none: cannot be read: "), "{line}");
+    }
+}
+
 #[test]
 fn a_gigabyte_of_garbage_is_refused_at_its_first_line() {
     let line = refused_list(|path| File::create(path).unwrap().set_len(1 << 30).unwrap());

@@ -283,7 +283,7 @@ name = \"1/MB\"
     assert_eq!(files(directory.path()), [""; 0]);
 }
 
-fn has_tshark() -> bool {
+pub(crate) fn has_tshark() -> bool {
     let is_there =
         Command::new("tshark").arg("--version").output().is_ok_and(|output| output.status.success());
     if !is_there {
@@ -328,7 +328,7 @@ fn fields(line: &str) -> [&str; 12] {
 }
 
 /// The frames of a pcapng file: the enhanced packet blocks, whatever else there is.
-fn frames(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn frames(file: &[u8]) -> impl Iterator<Item = &[u8]> {
     let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
     let mut at = 0;
     std::iter::from_fn(move || {

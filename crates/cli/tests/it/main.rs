@@ -4,8 +4,19 @@ mod bad_input;
 mod captures;
 mod claims;
 mod decode;
+mod dissector;
+#[cfg(target_os = "linux")]
+mod endurance;
+mod lab;
+#[cfg(target_os = "linux")]
+mod line;
 mod model;
 mod program;
+mod relay;
+mod relay_metrics;
+mod relay_net;
 mod runs;
 mod traces;
 mod tune;
+#[cfg(target_os = "linux")]
+mod two_hosts;

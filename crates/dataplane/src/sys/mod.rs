@@ -1,4 +1,14 @@
 //! System calls, as safe functions. The only place with `unsafe`.
 #![expect(unsafe_code, reason = "the kernel's interfaces are C; each block says why it is sound")]
 
+pub mod capability;
+pub mod credentials;
+pub mod ioctl;
+pub mod namespace;
 pub mod netlink;
+pub mod packet;
+pub mod plain;
+pub mod process;
+pub mod sched;
+pub mod wait;
+pub mod xdp;

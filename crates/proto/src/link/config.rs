@@ -29,15 +29,23 @@ pub struct Config {
     pub rx_bytes_max: Bytes,
     /// The round trip, if it is not to be measured.
     pub rtt: Option<Span>,
+    /// The round trip is taken to be at least this, however short a measurement was: answers that come from a process come late at
+    /// times.
+    pub rtt_min: Span,
+    /// Measurements of the round trip before a start, of which the shortest counts.
+    pub rtt_samples: u8,
     /// `ackNoTimeout`: how long a frame is waited for; by default it follows from the round trip.
     pub give_up: Option<Span>,
+    /// The other end is taken for gone when it has been silent for so long after it was asked, but not before a frame is given up; by
+    /// default after six questions, ever further apart.
+    pub silence_max: Option<Span>,
     /// The sender is paused when so much waits in the reordering buffer, and resumed at so much.
     pub pause_at: Option<Bytes>,
     /// See `pause_at`.
     pub resume_at: Option<Bytes>,
     /// No backpressure at all, to show what it is for (LG §4.2).
     pub backpressure: bool,
-    /// Retransmissions may take this share of what is sent; in percent.
+    /// Retransmissions may take this share of the link's rate; in percent.
     pub resend_share_percent: u8,
 }
 
@@ -68,7 +76,10 @@ impl Config {
             tx_bytes_max: Bytes::ZERO,
             rx_bytes_max: Bytes::ZERO,
             rtt: None,
+            rtt_min: Span::ZERO,
+            rtt_samples: 1,
             give_up: None,
+            silence_max: None,
             pause_at: None,
             resume_at: None,
             backpressure: true,
@@ -85,6 +96,7 @@ impl Config {
         within("dummies", self.dummies, 1, DUMMIES_MAX)?;
         within("control_copies", self.control_copies, 1, CONTROL_COPIES_MAX)?;
         within("resend_share_percent", self.resend_share_percent, 1, 100)?;
+        within("rtt_samples", self.rtt_samples, 1, RTT_SAMPLES_MAX)?;
         if let (Some(pause_at), Some(resume_at)) = (self.pause_at, self.resume_at)
             && resume_at >= pause_at
         {
@@ -125,6 +137,12 @@ impl Config {
         pause_at + self.rate.bytes_in(rtt) + self.frame_bytes_max * FRAMES_SPARE
     }
 
+    /// What copies may take of the link.
+    pub(super) fn resend_rate(&self) -> Rate {
+        let bits = u128::from(self.rate.bits_per_s()) * u128::from(self.resend_share_percent) / 100;
+        Rate::from_bits_per_s((bits as u64).max(1))
+    }
+
     fn check_copies(&self) -> Result<(), ConfigError> {
         match self.copies {
             CopyCount::Fixed(copies) => within("copies", copies, 1, CopyCount::MAX),
@@ -140,6 +158,7 @@ impl Config {
 const FRAMES_SPARE: u64 = 4;
 const DUMMIES_MAX: u8 = 32;
 const CONTROL_COPIES_MAX: u8 = 8;
+const RTT_SAMPLES_MAX: u8 = 32;
 
 fn within(what: &'static str, is: u8, least: u8, most: u8) -> Result<(), ConfigError> {
     if (least..=most).contains(&is) { Ok(()) } else { Err(ConfigError::Count { what, is, least, most }) }

@@ -10,7 +10,10 @@ use super::outbox::Outbox;
 use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
-use super::{Ack, Config, Counters, Disposal, Hello, HelloKind, LossRate, Signal, Stance, Transmit, Waiting};
+use super::{
+    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LossRate, RecoveryDelays,
+    Signal, Stance, Transmit, Waiting,
+};
 
 /// One end of a protected link; see the [module](super).
 ///
@@ -39,7 +42,7 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     pub fn new(config: Config) -> Self {
         const { assert!(BITS >= 3 && BITS <= 24, "numbers have 3 to 24 bits") };
         Self {
-            handshake: Handshake::new(config.rtt),
+            handshake: Handshake::new(&config),
             sender: Sender::new(&config),
             stance: Stance::default(),
             receiver: Receiver::new(&config),
@@ -61,6 +64,21 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// all is acknowledged.
     pub fn deactivate(&mut self, now: Time) {
         self.end(now, false);
+    }
+
+    /// From here on this loss may remain, and so many copies are sent. Refused if it cannot work.
+    pub fn aim(&mut self, target: LossRate, copies: CopyCount) -> Result<(), ConfigError> {
+        let config = Config { target, copies, ..self.config.clone() };
+        config.check()?;
+        self.sender.aim(target, copies);
+        self.config = config;
+        Ok(())
+    }
+
+    /// There is traffic that goes past this end: if protection is wanted and the other end did not answer, it is asked again.
+    /// For hosts that let frames of a dormant link take a shorter way.
+    pub fn on_traffic(&mut self, now: Time) {
+        self.handshake.on_traffic(now);
     }
 
     /// What the wire, which is free, carries next. `waiting` is the head of the normal queue. Nothing: ask again after an
@@ -169,6 +187,11 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         &self.out.counters
     }
 
+    /// How long recovery took of what arrives.
+    pub fn delays(&self) -> &RecoveryDelays {
+        &self.out.delays
+    }
+
     /// What it goes by.
     pub fn config(&self) -> &Config {
         &self.config
@@ -182,6 +205,16 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
     /// Whether what leaves is numbered now.
     pub fn is_active(&self) -> bool {
         self.handshake.gate() == Gate::Numbered
+    }
+
+    /// Whether what leaves goes as it is: frames may take a way past this end.
+    pub fn is_plain(&self) -> bool {
+        self.handshake.gate() == Gate::Plain
+    }
+
+    /// Whether what arrives is numbered: frames may not take a way past this end.
+    pub fn is_receiving(&self) -> bool {
+        self.receiver.epoch().is_some()
     }
 
     /// The round trip of what leaves, if it is known.

@@ -17,7 +17,7 @@ use std::hash::Hasher;
 use wiremend_units::{Span, Time};
 
 use super::fingerprint::Print;
-use super::{Hello, HelloKind};
+use super::{Config, Hello, HelloKind};
 
 /// Where the sender of a direction stands.
 #[derive(Clone, Debug)]
@@ -31,6 +31,13 @@ pub(super) struct Handshake {
     /// What is to be started when the present one has ended.
     reopen: Option<u32>,
     rtt_known: Option<Span>,
+    rtt_min: Span,
+    /// Measurements before a start, and how many of them are still to come.
+    samples: u8,
+    samples_left: u8,
+    /// The shortest so far.
+    sample_ns: u32,
+    /// What was agreed upon; 0 as long as it is measured.
     rtt_ns: u32,
     /// Frames of this epoch had numbers.
     numbered: bool,
@@ -83,14 +90,18 @@ const RETRY: Span = Span::from_ms(100);
 const RTT_NS_MAX: u32 = 1_000_000_000;
 
 impl Handshake {
-    pub(super) fn new(rtt_known: Option<Span>) -> Self {
+    pub(super) fn new(config: &Config) -> Self {
         Self {
             state: State::Dormant,
             epoch: 0,
             epoch_asked: 0,
             wanted: false,
             reopen: None,
-            rtt_known,
+            rtt_known: config.rtt,
+            rtt_min: config.rtt_min,
+            samples: config.rtt_samples,
+            samples_left: 0,
+            sample_ns: RTT_NS_MAX,
             rtt_ns: 0,
             numbered: false,
             tries: 0,
@@ -180,8 +191,7 @@ impl Handshake {
             State::Measuring if hello.rtt_ns == 0 => {
                 let rtt_ns = stamp(now).wrapping_sub(hello.stamp_ns).max(1);
                 if rtt_ns <= RTT_NS_MAX {
-                    self.rtt_ns = rtt_ns;
-                    self.say(State::Opening);
+                    self.on_sample(rtt_ns);
                 }
                 None
             }
@@ -250,7 +260,7 @@ impl Handshake {
 
     pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
         print.add((self.state, self.epoch, self.epoch_asked, self.wanted, self.reopen));
-        print.add((self.rtt_ns, self.numbered, self.tries, self.due));
+        print.add((self.samples_left, self.sample_ns, self.rtt_ns, self.numbered, self.tries, self.due));
         print.add_time(self.at);
         print.add_limit(self.retry_at);
     }
@@ -270,12 +280,23 @@ impl Handshake {
         self.epoch = epoch;
         self.numbered = false;
         if let Some(rtt) = self.rtt_known {
-            self.rtt_ns = (rtt.as_ps().div_ceil(1000)).clamp(1, u64::from(RTT_NS_MAX)) as u32;
+            self.rtt_ns = rtt_in_ns(rtt);
             self.say(State::Opening);
         } else {
             self.rtt_ns = 0;
+            (self.samples_left, self.sample_ns) = (self.samples, RTT_NS_MAX);
             self.say(State::Measuring);
         }
+    }
+
+    fn on_sample(&mut self, rtt_ns: u32) {
+        self.sample_ns = self.sample_ns.min(rtt_ns);
+        self.samples_left = self.samples_left.saturating_sub(1);
+        if self.samples_left > 0 {
+            return self.say(State::Measuring);
+        }
+        self.rtt_ns = self.sample_ns.max(rtt_in_ns(self.rtt_min));
+        self.say(State::Opening);
     }
 
     fn close(&mut self, holding: bool) {
@@ -302,6 +323,10 @@ impl Handshake {
             rtt_ns => Span::from_ns(u64::from(rtt_ns)) * 4 + WAIT_EXTRA,
         }
     }
+}
+
+fn rtt_in_ns(rtt: Span) -> u32 {
+    rtt.as_ps().div_ceil(1000).clamp(1, u64::from(RTT_NS_MAX)) as u32
 }
 
 fn stamp(now: Time) -> u32 {

@@ -48,10 +48,11 @@ impl Holes {
         }
     }
 
-    /// The place is no longer missing; false if it was not.
-    pub(super) fn fill(&mut self, place: u64) -> bool {
+    /// The place is no longer missing: since when it was, if it was.
+    pub(super) fn fill(&mut self, place: u64) -> Option<Time> {
         let at = self.runs.partition_point(|run| run.end <= place);
-        let Some(run) = self.runs.get_mut(at).filter(|run| run.first <= place) else { return false };
+        let run = self.runs.get_mut(at).filter(|run| run.first <= place)?;
+        let since = run.since;
         match (run.first == place, run.end == place + 1) {
             (true, true) => _ = self.runs.remove(at),
             (true, false) => run.first += 1,
@@ -62,7 +63,7 @@ impl Holes {
                 self.runs.insert(at + 1, tail);
             }
         }
-        true
+        Some(since)
     }
 
     pub(super) fn contains(&self, place: u64) -> bool {
@@ -132,8 +133,7 @@ mod tests {
     fn filling_the_middle_leaves_both_sides() {
         let mut holes = Holes::default();
         holes.open(3, 8, Time::ZERO);
-        assert!(holes.fill(5));
-        assert!(!holes.fill(5));
+        assert_eq!((holes.fill(5), holes.fill(5)), (Some(Time::ZERO), None));
         assert_eq!(holes.from(0).map(|run| (run.first, run.end)).collect::<Vec<_>>(), [(3, 5), (6, 8)]);
         assert_eq!(holes.place_count(), 4);
     }

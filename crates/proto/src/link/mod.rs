@@ -44,7 +44,7 @@
 //! worse for being protected by an end that has gone away. Protection ends when all is acknowledged, so nothing is lost
 //! or overtaken.
 //!
-//! *Bounds.* Copies take no more than a share of what is sent, each at most once in a round trip however often it is asked for;
+//! *Bounds.* Copies take no more than a share of the link, each at most once in a round trip however often it is asked for;
 //! buffers have their sizes, and what finds no room is counted and asked for again. Where that is not enough, the
 //! [`Stance`] steps down: first nothing waits for what is lost, then nothing is numbered, until the link is better.
 //!
@@ -58,6 +58,7 @@ pub mod paper;
 
 mod config;
 mod counters;
+mod delays;
 mod endpoint;
 mod fingerprint;
 mod handshake;
@@ -75,6 +76,7 @@ mod timing;
 
 pub use config::{Config, ConfigError, CopyCount};
 pub use counters::Counters;
+pub use delays::RecoveryDelays;
 pub use endpoint::Endpoint;
 pub use loss::LossRate;
 pub use seq::Seq;

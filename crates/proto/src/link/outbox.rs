@@ -2,18 +2,19 @@
 
 use std::collections::VecDeque;
 
-use super::{Counters, Disposal};
+use super::{Counters, Disposal, RecoveryDelays};
 
 /// What becomes of handles, and what was counted.
 #[derive(Clone, Debug)]
 pub(super) struct Outbox<F> {
     pub(super) counters: Counters,
+    pub(super) delays: RecoveryDelays,
     disposals: VecDeque<Disposal<F>>,
 }
 
 impl<F> Outbox<F> {
     pub(super) fn new() -> Self {
-        Self { counters: Counters::default(), disposals: VecDeque::new() }
+        Self { counters: Counters::default(), delays: RecoveryDelays::default(), disposals: VecDeque::new() }
     }
 
     #[inline]

@@ -180,8 +180,11 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             out.push(Disposal::Discard(held.frame));
             return;
         }
-        self.holes.fill(place);
-        out.counters.recovered += u64::from(!is_new);
+        let since = self.holes.fill(place);
+        if let Some(since) = since.filter(|_| !is_new) {
+            out.counters.recovered += 1;
+            out.delays.add(now.since(since));
+        }
         if waits {
             self.hold(now, place, held, out);
         } else {

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 
-use wiremend_units::{Span, Time};
+use wiremend_units::{Bytes, Rate, Span, Time};
 
 use super::fingerprint::Print;
 use super::outbox::Outbox;
@@ -18,7 +18,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     timing: Timing,
     room_bytes: u64,
     dummies_max: u8,
-    share_percent: u64,
+    /// What copies may take: their share of the link's rate.
+    share: Rate,
     epoch: u8,
     /// Everything before is settled at the receiver.
     acked: u64,
@@ -31,8 +32,8 @@ pub(super) struct Sender<F, const BITS: u32> {
     kept_bytes: u64,
     /// Places of which copies are due. A copy that was released meanwhile is passed over.
     again: VecDeque<u64>,
-    /// What copies may take now, in hundredths of bytes.
-    credit: u64,
+    /// When the share of the link for copies has paid for all that were asked for.
+    paid_at: Time,
     dummies_owed: u8,
     probe: Probe,
     /// When a pause ends by itself; never: there is none.
@@ -68,10 +69,12 @@ struct Probe {
     at: Time,
     count: u8,
     due: bool,
+    /// When the first was sent.
+    since: Time,
 }
 
 impl Probe {
-    const NONE: Self = Self { at: Time::MAX, count: 0, due: false };
+    const NONE: Self = Self { at: Time::MAX, count: 0, due: false, since: Time::ZERO };
 }
 
 impl<F: Copy, const BITS: u32> Sender<F, BITS> {
@@ -80,7 +83,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             timing: Timing::of(config, Span::ZERO),
             room_bytes: config.tx_bytes_max.get(),
             dummies_max: config.dummies,
-            share_percent: u64::from(config.resend_share_percent),
+            share: config.resend_rate(),
             epoch: 0,
             acked: 0,
             next: 0,
@@ -89,7 +92,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             slots: Ring::default(),
             kept_bytes: 0,
             again: VecDeque::new(),
-            credit: 0,
+            paid_at: Time::ZERO,
             dummies_owed: 0,
             probe: Probe::NONE,
             paused_until: Time::MAX,
@@ -104,7 +107,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         (self.acked, self.next, self.surveyed) = (0, 0, 0);
         self.epoch = epoch_bits(epoch);
         self.window = timing.window.min(u64::from(Seq::<BITS>::WINDOW_MAX));
-        self.credit = timing.resend_burst_bytes * 100;
+        self.paid_at = Time::ZERO;
         self.dummies_owed = 0;
         self.timing = timing;
         self.watch.start();
@@ -140,6 +143,10 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     pub(super) fn copies(&self) -> u8 {
         self.watch.copies()
+    }
+
+    pub(super) fn aim(&mut self, target: super::LossRate, copies: super::CopyCount) {
+        self.watch.aim(target, copies);
     }
 
     /// The longest wait for ACKs before protection ends without them.
@@ -188,8 +195,6 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         };
         self.next += 1;
         self.dummies_owed = self.dummies_max;
-        let credit_max = self.timing.resend_burst_bytes * 100;
-        self.credit = (self.credit + len * self.share_percent).min(credit_max);
         out.counters.protected += 1;
         if room {
             self.kept_bytes += len;
@@ -303,11 +308,14 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         if now < self.probe.at {
             return true;
         }
-        if self.probe.count == PROBES_MAX {
+        let since = if self.probe.count == 0 { now } else { self.probe.since };
+        let over = self.timing.silence_max.map_or(Time::MAX, |max| since + max);
+        if self.probe.count == PROBES_MAX || over <= now {
             return false;
         }
         let count = self.probe.count + 1;
-        self.probe = Probe { at: now + self.timing.probe * (1 << count), count, due: true };
+        let at = (now + self.timing.probe * (1 << count)).min(over);
+        self.probe = Probe { at, count, due: true, since };
         true
     }
 
@@ -320,9 +328,13 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
     where
         F: Hash,
     {
-        print.add((self.epoch, self.acked, self.next, self.surveyed, self.credit, self.dummies_owed));
+        print.add((self.epoch, self.acked, self.next, self.surveyed, self.dummies_owed));
+        print.add_limit(self.paid_at);
         print.add((self.probe.count, self.probe.due));
         print.add_time(self.probe.at);
+        if self.timing.silence_max.is_some() {
+            print.add_time(self.probe.since);
+        }
         print.add_time(self.paused_until);
         for place in self.acked..self.next {
             let slot = &self.slots[place];
@@ -346,8 +358,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         let resent = slot.resent_at > Time::ZERO;
         let waits = slot.copies_due > 0 || resent && now < slot.resent_at + self.timing.resend_gap;
         if !waits {
-            let cost = u64::from(slot.len) * 100;
-            let affordable = if slot.frame.is_none() { 0 } else { self.credit / cost.max(1) };
+            // Copies may run ahead of their share by a burst: a copy costs the time in which the share carries it.
+            let cost = self.share.serialize(Bytes::new(u64::from(slot.len)));
+            let ahead = self.paid_at.max(now).since(now);
+            let left = self.timing.resend_burst.as_ps().saturating_sub(ahead.as_ps());
+            let affordable = if slot.frame.is_none() { 0 } else { left / cost.as_ps().max(1) };
             let copies = u64::from(self.watch.copies()).min(affordable);
             if copies == 0 {
                 out.counters.refused += 1;
@@ -355,7 +370,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
                     self.watch.on_refused();
                 }
             } else {
-                self.credit -= copies * cost;
+                self.paid_at = self.paid_at.max(now) + cost * copies;
                 slot.copies_due = copies as u8;
                 self.again.push_back(place);
             }

@@ -50,11 +50,17 @@ impl Watch {
             copies: 1,
             stance: Stance::Ordered,
         };
-        watch.copies = match config.copies {
-            CopyCount::Fixed(copies) => copies.clamp(1, CopyCount::MAX),
-            CopyCount::Measured(loss) => watch.copies_for(loss),
-        };
+        watch.aim(config.target, config.copies);
         watch
+    }
+
+    /// From here on this loss may remain, and so many copies are sent.
+    pub(super) fn aim(&mut self, target: LossRate, rule: CopyCount) {
+        (self.target, self.rule) = (target, rule);
+        self.copies = match rule {
+            CopyCount::Fixed(copies) => copies.clamp(1, CopyCount::MAX),
+            CopyCount::Measured(loss) => self.copies_for(self.loss.unwrap_or(loss)),
+        };
     }
 
     /// Copies of what is asked for.

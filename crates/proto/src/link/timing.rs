@@ -16,6 +16,8 @@ pub(super) struct Timing {
     pub(super) give_up: Span,
     /// Silence of the receiver after which the sender asks with a dummy.
     pub(super) probe: Span,
+    /// A receiver that is silent for so long after it was first asked is gone, however often it was asked.
+    pub(super) silence_max: Option<Span>,
     /// A pause that is not said again ends by itself.
     pub(super) pause_max: Span,
     /// The longest wait for ACKs before protection ends without them.
@@ -26,8 +28,8 @@ pub(super) struct Timing {
     pub(super) pause_at: u64,
     /// It is resumed when no more than this waits.
     pub(super) resume_at: u64,
-    /// Copies may take so much at once before their share of the link counts.
-    pub(super) resend_burst_bytes: u64,
+    /// Copies may run so far ahead of their share of the link.
+    pub(super) resend_burst: Span,
     /// Frames that may be under way at once.
     pub(super) window: u64,
 }
@@ -58,12 +60,16 @@ impl Timing {
             renotify,
             give_up,
             probe: probe.max(give_up / 16),
+            // One that is given up for gone must hold nothing back any more.
+            silence_max: config.silence_max.map(|max| max.max(give_up * 2 + rtt * 2)),
             pause_max: rtt * 4 + frame * 16,
             drain_max: give_up + probe * 8,
             ack_bytes: (in_flight / ACKS_PER_RTT).max(config.frame_bytes_max.get()),
             pause_at,
             resume_at: resume_at.min(pause_at),
-            resend_burst_bytes: in_flight.max(config.frame_bytes_max.get() * BURST_FRAMES),
+            resend_burst: config
+                .resend_rate()
+                .serialize(Bytes::new(in_flight.max(config.frame_bytes_max.get() * BURST_FRAMES))),
             window: frames.max(WINDOW_MIN),
         }
     }

@@ -3,28 +3,75 @@
 use std::collections::BTreeMap;
 
 use wiremend_impair::{
-    BadImpairment, Begin, BitErrors, Channel, EveryNth, FrameKind, FrameLoss, GilbertElliott, Impairment,
-    Impairments, IpId, Model, Rule, Script, TiltedLoss, Tilting, Window,
+    BadImpairment, Begin, BitErrors, Channel, EveryNth, FaultList, FrameKind, FrameLoss, GilbertElliott,
+    Impairment, Impairments, IpId, LinkKind, Model, Rule, Script, TiltedLoss, Tilting, Way, Window,
 };
-use wiremend_scenario::{Fault, Impair, PacketKind, Scenario};
+use wiremend_scenario::{Fault, Impair, LinkFrame, PacketKind, Placed, Scenario, Within};
 use wiremend_units::{LaneId, Psn, Time, stream_seed};
 
-use super::BuildError;
 use super::topology::lanes;
+use super::{BuildError, Files};
 use crate::network::{Network, purpose};
 
-pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
+pub(super) fn place(
+    scenario: &Scenario,
+    files: &dyn Files,
+    net: &Network,
+) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
     let mut by_lane: BTreeMap<LaneId, Impairments> = BTreeMap::new();
     for (number, impair) in scenario.impairs.iter().enumerate() {
+        let recorded = match &impair.fault {
+            Fault::Script(script) => {
+                script.faults.as_ref().map(|file| read_faults(file, files)).transpose()?
+            }
+            _ => None,
+        };
         for lane in lanes(&net.graph, &impair.links, impair.direction)? {
             let entity = (number as u64) << 32 | u64::from(lane.0);
             let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
             let made =
                 impairment(impair, seed).map_err(|error| BuildError::at(impair.place, error.to_string()))?;
-            by_lane.entry(lane).or_default().push(made);
+            let impairments = by_lane.entry(lane).or_default();
+            let window = made.window();
+            impairments.push(made);
+            if let Some(recorded) = &recorded {
+                let way = if lane == lane.link().forward() { Way::Forth } else { Way::Back };
+                impairments.push(Impairment::during(window, recorded.replay(way)));
+            }
         }
     }
     Ok(by_lane.into_iter().collect())
+}
+
+fn read_faults(file: &Placed<String>, files: &dyn Files) -> Result<FaultList, BuildError> {
+    let at = |what: String| BuildError::at(file.place, what);
+    let reader = files.open(file).map_err(at)?;
+    FaultList::read(reader).map_err(|error| at(format!("{}: {error}", file.value)))
+}
+
+/// What names frames by their link header is for protected links.
+pub(super) fn check_scripts(
+    scenario: &Scenario,
+    net: &Network,
+    is_protected: impl Fn(LaneId) -> bool,
+) -> Result<(), BuildError> {
+    for impair in &scenario.impairs {
+        let Fault::Script(script) = &impair.fault else { continue };
+        let names_headers = script.rules.iter().any(|rule| rule.link.is_some() || rule.seq.is_some());
+        if !names_headers && script.faults.is_none() {
+            continue;
+        }
+        if let Some(lane) =
+            lanes(&net.graph, &impair.links, impair.direction)?.into_iter().find(|lane| !is_protected(*lane))
+        {
+            let name = net.graph.lane_name(lane);
+            let what = format!(
+                "`{name}` is not protected, so that no frame has a link header; leave out `link`, `seq` and `faults`"
+            );
+            return Err(BuildError::at(impair.place, what));
+        }
+    }
+    Ok(())
 }
 
 /// The lane whose rare losses are made frequent, if there is one: a direction of a protected link.
@@ -107,5 +154,13 @@ fn rule(rule: &wiremend_scenario::Rule) -> Rule {
     if let Some(kind) = kind {
         made = made.of_kind(kind);
     }
+    made.matching.link = rule.link.map(|link| match link {
+        LinkFrame::Data => LinkKind::Data,
+        LinkFrame::Dummy => LinkKind::Dummy,
+        LinkFrame::Ack => LinkKind::Ack,
+        LinkFrame::Missing => LinkKind::Missing,
+        LinkFrame::Hello => LinkKind::Hello,
+    });
+    made.matching.seq = rule.seq.map(Within::get);
     made.times(rule.count.get())
 }

@@ -88,8 +88,9 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         flow_bytes: if net.transport.per_pair { SHARED_FLOW_BYTES } else { FLOW_BYTES },
     };
     let apps = workload::place(scenario, files, &net, memory)?;
-    let impairments = impair::place(scenario, &net)?;
+    let impairments = impair::place(scenario, files, &net)?;
     let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
+    impair::check_scripts(scenario, &net, |lane| guards.contains_key(&lane))?;
     let tilted = impair::tilted(scenario, &net, |lane| guards.contains_key(&lane))?;
     // Weights need both ends of a link at once.
     let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });

@@ -126,6 +126,7 @@ fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
 }
 
 fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Protocol, String> {
+    let rtt_min = protect.rtt_min.unwrap_or(Span::ZERO);
     let config = Config {
         rate,
         frame_bytes_max,
@@ -139,13 +140,16 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         tx_bytes_max: protect.tx_buffer(),
         rx_bytes_max: protect.rx_buffer(),
         rtt: None,
+        rtt_min,
+        rtt_samples: 1,
         give_up: protect.give_up,
+        silence_max: None,
         pause_at: protect.pause_at,
         resume_at: protect.resume_at,
         backpressure: protect.backpressure(),
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
-    config.check().and_then(|()| config.check_room(rtt)).map_err(|error| refused(&error))?;
+    config.check().and_then(|()| config.check_room(rtt.max(rtt_min))).map_err(|error| refused(&error))?;
     Ok(Protocol::Link(Box::new(Endpoint::new(config))))
 }
 

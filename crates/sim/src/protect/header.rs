@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wiremend_impair::{FrameFacts, FrameKind};
+use wiremend_impair::{FrameFacts, FrameKind, LinkFacts, LinkKind};
 use wiremend_proto::fec;
 use wiremend_proto::link::{self, paper};
 use wiremend_proto::pfc;
@@ -40,8 +40,10 @@ impl Header {
 }
 
 impl Header {
-    /// What an impairment is to know of the frame behind it: whether it was sent before, and that it is somebody's data.
+    /// What an impairment is to know of the frame behind it: what it is to the link, whether it was sent before, and that it is
+    /// somebody's data.
     pub(crate) fn tell(&self, facts: &mut FrameFacts) {
+        facts.link = self.link_facts();
         let again = match self {
             Self::Link(link::Signal::Data { again, .. })
             | Self::Prototype(paper::Signal::Data { again, .. }) => *again,
@@ -51,6 +53,34 @@ impl Header {
         if facts.kind == FrameKind::Other {
             facts.kind = FrameKind::Data;
         }
+    }
+
+    fn link_facts(&self) -> Option<LinkFacts> {
+        let (kind, seq) = match self {
+            Self::Link(signal) => {
+                let kind = match signal {
+                    link::Signal::Data { .. } => LinkKind::Data,
+                    link::Signal::Dummy { .. } => LinkKind::Dummy,
+                    link::Signal::Ack(_) => LinkKind::Ack,
+                    link::Signal::Missing(_) => LinkKind::Missing,
+                    link::Signal::Hello(_) => LinkKind::Hello,
+                };
+                (kind, signal.number())
+            }
+            Self::Prototype(signal) => {
+                let (kind, seq) = match *signal {
+                    paper::Signal::Data { number, .. } => (LinkKind::Data, number.seq),
+                    paper::Signal::Dummy { number, .. } => (LinkKind::Dummy, number.seq),
+                    paper::Signal::Ack(ack) => (LinkKind::Ack, ack.0.seq),
+                    paper::Signal::Notification { first_lost, .. } => (LinkKind::Missing, first_lost),
+                    // Before a frame that has no number of its own.
+                    paper::Signal::Piggyback(_) => return None,
+                };
+                (kind, u32::from(seq))
+            }
+            Self::Pause(_) | Self::Pfc(_) | Self::Fec(_) | Self::Bare => return None,
+        };
+        Some(LinkFacts { kind, seq })
     }
 }
 

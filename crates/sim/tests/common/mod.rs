@@ -59,6 +59,8 @@ impl Files for NoFiles {
     fn open(&self, name: &str) -> std::result::Result<Box<dyn BufRead>, String> {
         match name {
             "two.csv" => Ok(Box::new(Cursor::new("src,dst,bytes,start_ns\n0,1,5000,0\n1,0,100,250\n"))),
+            "three.faults" => Ok(Box::new(Cursor::new("forth data 5 1\nforth data 5 2\nback missing 5 1\n"))),
+            "bad.faults" => Ok(Box::new(Cursor::new("forth data 5 1\nforth data 5\n"))),
             _ => Err(format!("there is no `{name}`")),
         }
     }

@@ -79,7 +79,8 @@ impl Mishaps {
 /// Far more than any exploration here comes to: a bound for one that does not end.
 const STATES_MAX: usize = 3_000_000;
 
-/// What the ends of an exploration had behind them.
+/// What the states of an exploration had behind them: the most of each. What an end has behind it says less, since it is
+/// the same end whatever led there, and is met once.
 #[derive(Default, Debug)]
 struct Met {
     ends: u64,
@@ -91,14 +92,13 @@ struct Met {
 }
 
 impl Met {
-    fn add(&mut self, pair: &Pair) {
-        self.ends += 1;
+    fn see(&mut self, pair: &Pair) {
         for counters in [pair.counters(Side::A), pair.counters(Side::B)] {
-            self.recovered += counters.recovered;
-            self.lost += counters.lost;
-            self.pauses += counters.pauses;
-            self.overflowed += counters.overflowed;
-            self.unkept += counters.unkept;
+            self.recovered = self.recovered.max(counters.recovered);
+            self.lost = self.lost.max(counters.lost);
+            self.pauses = self.pauses.max(counters.pauses);
+            self.overflowed = self.overflowed.max(counters.overflowed);
+            self.unkept = self.unkept.max(counters.unkept);
         }
     }
 }
@@ -113,6 +113,7 @@ fn explore(name: &str, mishaps: Mishaps, start: Pair) -> Met {
             continue;
         }
         assert!(seen.len() < STATES_MAX, "{name}: more states than were thought of");
+        met.see(&pair);
         for side in [Side::A, Side::B] {
             assert_eq!(delivered_badly(&pair, side), None, "{name}");
             if mishaps.restarts > 0 {
@@ -123,7 +124,7 @@ fn explore(name: &str, mishaps: Mishaps, start: Pair) -> Met {
         }
         if let Some((end, ending)) = step(pair, mishaps, &mut ahead) {
             assert_eq!(violation(&end, ending, course), None, "{name}");
-            met.add(&end);
+            met.ends += 1;
         }
     }
     println!("{name}: {} states, {met:?}", seen.len());

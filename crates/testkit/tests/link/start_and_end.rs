@@ -2,7 +2,7 @@
 
 use wiremend_proto::link::{Config, Disposal, Endpoint, Hello, HelloKind, Signal, Transmit};
 use wiremend_testkit::{Departure, Ending, LinkPair, Order, Passing, Side};
-use wiremend_units::{Bytes, Span, Time};
+use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::{DELAY, LEN, active_pair, assert_all_in_order, config, is_fresh};
 
@@ -163,4 +163,27 @@ fn a_question_that_comes_twice_changes_nothing() {
     end.on_signal(now, &Signal::Hello(hello), None);
     assert_eq!(data(&mut end, 0), Some(Disposal::Discard(0)));
     assert_eq!(data(&mut end, 1), Some(Disposal::Deliver(1)));
+}
+
+/// A host that knows how long its peer may be silent has plain frames again by then.
+#[test]
+fn a_peer_that_is_gone_is_noticed_in_time() {
+    let rtt = Span::from_us(500);
+    let config = Config {
+        give_up: Some(Span::from_ms(20)),
+        silence_max: Some(Span::from_ms(80)),
+        ..Config::for_link(Rate::gbps(1), Bytes::new(1518), rtt)
+    };
+    let mut pair: LinkPair = LinkPair::new(config, rtt / 2);
+    pair.order(Side::A, Order::Activate);
+    assert_eq!(pair.run(|_| false), Ending::Idle);
+    assert!(pair.endpoint(Side::A).is_active());
+    let begun = pair.now();
+    pair.order(Side::A, Order::Send { len: 1000, ordered: true });
+    let mut gone = None;
+    while gone.is_none() && pair.step(|_| true).is_none() {
+        gone = (!pair.endpoint(Side::A).is_active()).then(|| pair.now().since(begun));
+    }
+    let gone = gone.expect("silence does not last for ever");
+    assert!((Span::from_ms(40)..Span::from_ms(100)).contains(&gone), "{gone}");
 }

@@ -62,6 +62,18 @@ impl Signal {
         }
     }
 
+    /// The number that it has or is about: its own, the next one, the first that is missing. A hello is about none: 0.
+    #[inline]
+    pub const fn number(&self) -> u32 {
+        match *self {
+            Self::Data { seq, .. } => seq,
+            Self::Dummy { next, .. } => next,
+            Self::Ack(ack) | Self::Missing(Missing { ack, hole_count: 0, .. }) => ack.next,
+            Self::Missing(Missing { holes, .. }) => holes[0].first,
+            Self::Hello(_) => 0,
+        }
+    }
+
     /// The acknowledgement in it, whatever else it says.
     #[inline]
     pub const fn ack(&self) -> Option<Ack> {

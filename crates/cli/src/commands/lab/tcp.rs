@@ -1,0 +1,155 @@
+//! `wiremend lab tcp`: what corruption does to TCP of the kernel, and what protection gives back.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use wiremend_report::{grid, human, plot, write_whole};
+
+use crate::args::operate::{LabTcp, Mode};
+use crate::failure::{Answer, Failure};
+use crate::lab::rights;
+use crate::lab::tcp::outcome::Outcome;
+use crate::lab::tcp::trial::Trial;
+use crate::lab::tcp::{State, bulk, picture};
+use crate::progress::Progress;
+use crate::{signals, terminal};
+
+/// Where nobody says otherwise, and as far as the kernel has them.
+const CONTROLS: [&str; 2] = ["cubic", "bbr"];
+
+pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
+    let controls = controls(asked)?;
+    if let Some(out) = &asked.out {
+        fs::create_dir_all(out)
+            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
+    }
+    rights::acquire()?;
+    signals::catch()?;
+    let trial = Trial {
+        loss: asked.loss,
+        rate: asked.rate,
+        delay: asked.chain.delay,
+        path_delay: asked.path_delay,
+        queue: asked.chain.queue,
+        seed: asked.chain.seed,
+        ordered: asked.chain.mode == Mode::Ordered,
+        copies: asked.chain.copies,
+        lasts: Duration::from_secs_f64(asked.seconds),
+        rounds: asked.rounds,
+        controls,
+    };
+    let progress = Progress::weighted(&trial.steps());
+    let outcome = trial.run(&progress);
+    progress.clear();
+    let outcome = outcome?;
+    if let Some(out) = &asked.out {
+        write(out, &outcome)?;
+    }
+    if asked.json {
+        let text = serde_json::to_string_pretty(&outcome).expect("plain values");
+        terminal::print(&format!("{text}\n"))?;
+    } else {
+        terminal::print(&tell(&outcome))?;
+    }
+    Ok(Answer::Yes)
+}
+
+fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
+    let available = bulk::available()?;
+    let has = |name: &String| available.contains(name);
+    if asked.cc.is_empty() {
+        return Ok(CONTROLS.map(str::to_owned).into_iter().filter(has).collect());
+    }
+    match asked.cc.iter().find(|name| !has(name)) {
+        Some(name) => Err(Failure::Environment(format!(
+            "this kernel has no congestion control `{name}`; it has {}",
+            available.join(", ")
+        ))),
+        None => Ok(asked.cc.clone()),
+    }
+}
+
+fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
+    let drawing = plot::standalone(&picture::plot(outcome).svg());
+    let json = serde_json::to_string_pretty(outcome).expect("plain values");
+    write_whole(&out.join("goodput.svg"), &drawing)
+        .and_then(|()| write_whole(&out.join("tcp.json"), &(json + "\n")))
+        .map_err(|error| Failure::file(&error))
+}
+
+fn tell(outcome: &Outcome) -> String {
+    let terminal = terminal::stdout();
+    let mut text = format!(
+        "TCP from host A to host B over a link of {} that corrupts {} of its frames, both ways. The rest of the \
+         path takes {} each way.\n\
+         Without a limit this machine carries {} through the same chain.\n\
+         Medians of {} rounds of {} s; clean is the same chain, protecting, without loss.\n\n",
+        human::rate_bps(outcome.rate_bps as f64),
+        outcome.loss,
+        human::time_ns(outcome.path_delay_ns as f64),
+        human::rate_bps(outcome.capacity_bps),
+        outcome.rounds,
+        outcome.seconds
+    );
+    text += &goodput_table(outcome, terminal);
+    text.push('\n');
+    text += &latency_table(outcome, terminal);
+    let timeline = &outcome.timeline;
+    let _ = write!(text, "\nOne transfer with {} over time:\n\n", timeline.control);
+    text += &picture::text(timeline, outcome.rate_bps, terminal);
+    text.push('\n');
+    for goodput in &outcome.goodputs {
+        let _ = writeln!(
+            text,
+            "{}: protected {} of clean, corrupting {} of clean",
+            goodput.control,
+            percent(goodput.of_clean(State::Protected)),
+            percent(goodput.of_clean(State::Corrupting))
+        );
+    }
+    if outcome.rate_bps as f64 > outcome.capacity_bps / 2.0 {
+        text += "The link is faster than half of what this machine carries: its processors may be what was measured.\n";
+    }
+    text
+}
+
+fn goodput_table(outcome: &Outcome, terminal: wiremend_report::terminal::Terminal) -> String {
+    let rows: Vec<Vec<String>> = outcome
+        .goodputs
+        .iter()
+        .flat_map(|goodput| {
+            goodput.states.iter().map(|transfers| {
+                let ends =
+                    |pick: fn(f64, f64) -> f64| transfers.bps.iter().copied().reduce(pick).unwrap_or(0.0);
+                vec![
+                    format!("{}, {}", goodput.control, transfers.state.name()),
+                    human::rate_bps(transfers.median_bps),
+                    human::rate_bps(ends(f64::min)),
+                    human::rate_bps(ends(f64::max)),
+                    percent(goodput.of_clean(transfers.state)),
+                    human::count(transfers.retransmitted.iter().sum()),
+                ]
+            })
+        })
+        .collect();
+    grid(&["bulk", "goodput", "least", "most", "of clean", "sent again"], &rows, terminal)
+}
+
+fn latency_table(outcome: &Outcome, terminal: wiremend_report::terminal::Terminal) -> String {
+    let rows: Vec<Vec<String>> = outcome
+        .latencies
+        .iter()
+        .map(|latency| {
+            let at = |per_mille| human::time_ns(latency.per_mille(per_mille) as f64);
+            let requests = human::count(latency.times.len() as u64);
+            vec![latency.state.name().to_owned(), at(500), at(990), at(999), at(1000), requests]
+        })
+        .collect();
+    grid(&["request of 64 B", "p50", "p99", "p99.9", "max", "requests"], &rows, terminal)
+}
+
+pub(super) fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}

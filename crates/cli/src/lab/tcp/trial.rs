@@ -1,0 +1,155 @@
+//! The order of measurements.
+
+use std::time::Duration;
+
+use wiremend_units::{Bytes, Rate, Span};
+
+use super::outcome::{Goodput, Latency, Outcome, Timeline};
+use super::{State, bulk, request};
+use crate::failure::Failure;
+use crate::lab::chain::{Chain, Hosts, Knobs, Statuses};
+use crate::lab::pause;
+use crate::progress::Progress;
+
+/// What is to be measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial {
+    pub(crate) loss: f64,
+    /// Of the wire; none: a rate that the machine carries easily.
+    pub(crate) rate: Option<Rate>,
+    pub(crate) delay: Span,
+    pub(crate) path_delay: Span,
+    pub(crate) queue: Bytes,
+    pub(crate) seed: u64,
+    pub(crate) ordered: bool,
+    pub(crate) copies: Option<u8>,
+    /// Each bulk transfer lasts so long.
+    pub(crate) lasts: Duration,
+    pub(crate) rounds: u32,
+    /// Congestion controls.
+    pub(crate) controls: Vec<String>,
+}
+
+/// The rate where nobody asks for one: even a small machine carries twice as much.
+const RATE: Rate = Rate::from_bits_per_s(200_000_000);
+/// The machine is tried out for so long.
+const TRYOUT: Duration = Duration::from_millis(1500);
+/// A connection is given time to leave before the next one.
+const REST: Duration = Duration::from_millis(30);
+
+impl Trial {
+    /// Measures everything. What has been done is told to `progress`, which has [`Trial::steps`].
+    pub(crate) fn run(&self, progress: &Progress) -> Result<Outcome, Failure> {
+        let mut steps = Steps { progress, done: 0 };
+        let capacity_bps = self.capacity(&mut steps)?;
+        let half = Rate::from_bits_per_s((capacity_bps / 2.0) as u64);
+        let rate = self.rate.unwrap_or_else(|| RATE.min(half));
+        let chain = Chain::build(&self.knobs(Some(rate)), Hosts::Kernel)?;
+        let mut goodputs: Vec<Goodput> = self.controls.iter().map(|control| Goodput::new(control)).collect();
+        let mut latencies = State::ALL.map(Latency::new);
+        let mut statuses = Vec::new();
+        for _ in 0..self.rounds {
+            for state in State::ALL {
+                for goodput in &mut goodputs {
+                    state.enter(&chain, self.loss)?;
+                    let stream = bulk::stream(&chain, &goodput.control, self.lasts, |_| Ok(()))?;
+                    goodput.add(state, stream);
+                    statuses.push((state, chain.statuses()?));
+                    steps.done();
+                    pause(REST)?;
+                }
+                state.enter(&chain, self.loss)?;
+                latencies[state as usize].add(&request::times(&chain, self.lasts / 2)?);
+                steps.done();
+                pause(REST)?;
+            }
+        }
+        let timeline = self.timeline(&chain, &mut steps)?;
+        let last: Option<Statuses> = statuses.pop().map(|(_, statuses)| statuses);
+        Ok(Outcome {
+            loss: self.loss,
+            rate_bps: rate.bits_per_s(),
+            capacity_bps,
+            delay_ns: self.delay.as_ns(),
+            path_delay_ns: self.path_delay.as_ns(),
+            queue_bytes: self.queue.get(),
+            seed: self.seed,
+            rounds: self.rounds,
+            seconds: self.lasts.as_secs_f64(),
+            goodputs,
+            latencies,
+            timeline,
+            statuses: last,
+        })
+    }
+
+    /// How many steps it takes, by their weight.
+    pub(crate) fn steps(&self) -> Vec<f64> {
+        let round = self.controls.iter().map(|_| 1.0).chain([0.5]);
+        let rounds = (0..self.rounds * 3).flat_map(|_| round.clone());
+        let tryout = TRYOUT.as_secs_f64() / self.lasts.as_secs_f64();
+        [tryout].into_iter().chain(rounds).chain([Timeline::LASTS]).collect()
+    }
+
+    fn knobs(&self, rate: Option<Rate>) -> Knobs {
+        Knobs {
+            rate,
+            delay: self.delay,
+            path_delay: self.path_delay,
+            queue: self.queue,
+            seed: self.seed,
+            ordered: self.ordered,
+            copies: self.copies,
+        }
+    }
+
+    /// What the same chain carries where only the processors limit it.
+    fn capacity(&self, steps: &mut Steps<'_>) -> Result<f64, Failure> {
+        let knobs = Knobs { queue: self.queue.max(Bytes::kib(1024)), ..self.knobs(None) };
+        let chain = Chain::build(&knobs, Hosts::Kernel)?;
+        State::Clean.enter(&chain, 0.0)?;
+        let control = self.controls.first().map_or("cubic", String::as_str);
+        let stream = bulk::stream(&chain, control, TRYOUT, |_| Ok(()))?;
+        steps.done();
+        Ok(stream.goodput_bps())
+    }
+
+    /// One connection, during which the link begins to corrupt and later is protected (L15).
+    fn timeline(&self, chain: &Chain, steps: &mut Steps<'_>) -> Result<Timeline, Failure> {
+        let control = self.controls.first().map_or("cubic", String::as_str);
+        let at = |share: f64| self.lasts.mul_f64(share);
+        chain.set_loss(0.0)?;
+        chain.protect(false)?;
+        let (mut corrupts, mut protects) = (None, None);
+        let stream = bulk::stream(chain, control, at(Timeline::LASTS), |passed| {
+            if corrupts.is_none() && passed >= at(Timeline::CORRUPTS) {
+                chain.set_loss(self.loss)?;
+                corrupts = Some(passed);
+            }
+            if protects.is_none() && passed >= at(Timeline::PROTECTS) {
+                chain.ask_to_protect(true)?;
+                protects = Some(passed);
+            }
+            Ok(())
+        })?;
+        steps.done();
+        Ok(Timeline {
+            control: control.to_owned(),
+            corrupts_s: corrupts.unwrap_or_default().as_secs_f64(),
+            protects_s: protects.unwrap_or_default().as_secs_f64(),
+            stream,
+        })
+    }
+}
+
+struct Steps<'a> {
+    progress: &'a Progress,
+    done: usize,
+}
+
+impl Steps<'_> {
+    fn done(&mut self) {
+        self.progress.done(self.done);
+        self.done += 1;
+    }
+}

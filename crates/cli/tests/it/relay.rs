@@ -1,0 +1,423 @@
+//! A relay as operators meet it: refused with a remedy, killed at any moment, asked by those who may.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+
+use wiremend_dataplane::net::{self, Address, Interface, Saved, offload, tc};
+
+use crate::program::{command, ended};
+use crate::relay_net::{Chain, LANS, LINKS, Stopwatch, eventually, in_own_network, numbered, signal};
+
+#[test]
+fn what_cannot_be_a_port_is_refused_with_the_remedy() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let refused = |words: &[&str], told: &str| {
+            let line = chain.ask(0, &[&["run"], words].concat()).refused(2);
+            assert!(line.contains(told), "{line}");
+        };
+        refused(&["--lan", "l1", "--link", "l1"], "`l1` cannot be both LAN and link");
+        refused(
+            &["--lan", "l1", "--link", "eth77"],
+            "interface `eth77` does not exist; see which do: ip link",
+        );
+        refused(&["--lan", "lo", "--link", "w1"], "`lo` carries no Ethernet frames");
+        refused(&["--lan", "l1", "--link", "w1"], "let them be switched off with --switch-offloads");
+        let listen = ["--lan", "l1", "--link", "w1", "--metrics-listen", "0.0.0.0:9469"];
+        refused(&listen, "if that is meant, say --metrics-public");
+        let both = ["--lan", "l1", "--link", "w1", "--switch-offloads"];
+        net::set_mtu("w1", 1513).unwrap();
+        refused(&both, "whose MTU is 1513; it needs 1514: ip link set w1 mtu 1514");
+        net::set_mtu("w1", 1514).unwrap();
+        let address = Address { ip: "198.18.0.9".parse().unwrap(), prefix: 24 };
+        net::add_address("l1", address).unwrap();
+        refused(&both, "it has the address 198.18.0.9; free it: ip addr flush dev l1");
+        net::delete("l1").unwrap();
+        net::new_veth(net::End::here("h1"), net::End::here("l1")).unwrap();
+        refused(&both, "`l1` is down; bring it up: ip link set l1 up");
+        net::set_up("l1", true).unwrap();
+        refused(&both, "`l1` has no carrier");
+        refused(&[&both[..], &["--copies", "9"]].concat(), "copies");
+        assert!(tc::Rule::on("w1").unwrap().is_none(), "nothing was changed");
+        assert!(!offload::harmful("w1", &offload::Offload::ALL).unwrap().is_empty());
+    });
+}
+
+#[test]
+fn what_others_do_with_a_port_is_in_the_way() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let ran = |line: &str| {
+            let mut words = line.split(' ');
+            let status = Command::new(words.next().unwrap()).args(words).status();
+            status.is_ok_and(|status| status.success())
+        };
+        let run = ["run", "--lan", "l1", "--link", "w1", "--switch-offloads"];
+        if !(ran("ip link add name br type bridge") && ran("ip link set l1 master br")) {
+            return eprintln!("skipped: no iproute2, or no bridges in this kernel");
+        }
+        let line = chain.ask(0, &run).refused(2);
+        assert!(line.contains("in use by a bridge or bond"), "{line}");
+        assert!(line.contains("ip link set l1 nomaster") && ran("ip link set l1 nomaster"), "{line}");
+        let filter = "tc filter add dev w1 ingress prio 7 bpf da bytecode";
+        let mut words = filter.split(' ');
+        let mut tc = Command::new(words.next().unwrap());
+        tc.args(words).arg("1,6 0 0 0");
+        assert!(ran("tc qdisc add dev w1 clsact") && tc.status().unwrap().success());
+        let line = chain.ask(0, &run).refused(2);
+        assert!(line.contains("`w1` is in use by 1 tc filter of another program"), "{line}");
+        assert!(
+            line.contains("tc filter del dev w1 ingress") && ran("tc filter del dev w1 ingress"),
+            "{line}"
+        );
+        let mut relay = chain.start(0, &[]);
+        assert_eq!(relay.end(), Some(0));
+    });
+}
+
+#[test]
+fn who_lacks_a_privilege_is_told_which() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let mut call = chain.call(0, &["run", "--lan", "l1", "--link", "w1"]);
+        let line = ended(call.uid(NOBODY).gid(NOBODY).output().unwrap()).refused(3);
+        assert!(line.contains("needs CAP_NET_ADMIN and CAP_NET_RAW"), "{line}");
+    });
+}
+
+#[test]
+fn a_relay_waits_for_a_carrier_if_told_to() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        net::set_up("h1", false).unwrap();
+        assert!(eventually(|| !Interface::by_name("l1").unwrap().carrier));
+        let run = ["run", "--lan", "l1", "--link", "w1", "--switch-offloads"];
+        let line = chain.ask(0, &run).refused(2);
+        assert!(line.contains("`l1` has no carrier") && line.contains("--wait"), "{line}");
+        let mut waiting = chain.call(0, &[&run[..], &["--wait"]].concat()).spawn().unwrap();
+        std::thread::park_timeout(Duration::from_millis(300));
+        assert!(waiting.try_wait().unwrap().is_none() && chain.status(0).is_none());
+        net::set_up("h1", true).unwrap();
+        chain.await_status(0, |status| status["carrier"] == serde_json::json!([true, true]));
+        signal("TERM", waiting.id().into());
+        assert_eq!(waiting.wait().unwrap().code(), Some(0));
+    });
+}
+
+#[test]
+fn an_interface_belongs_to_one_relay() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let mut relay = chain.start(0, &[]);
+        let line = chain.ask(0, &["run", "--lan", "l1", "--link", "w2", "--switch-offloads"]).refused(2);
+        let holder = format!("`l1` is in use by another relay (process {})", relay.id());
+        assert!(line.contains(&holder), "{line}");
+        let line = chain.ask(0, &["restore"]).refused(2);
+        assert!(line.contains(&holder), "{line}");
+        assert_eq!(relay.end(), Some(0));
+    });
+}
+
+#[test]
+fn what_a_relay_changes_is_put_back() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let before = ports(&chain);
+        let mut relay = chain.start(0, &["--release"]);
+        assert_ne!(ports(&chain), before);
+        assert_eq!(relay.end(), Some(0));
+        assert_eq!(ports(&chain), before, "a relay that was told to give back does");
+        assert_eq!(tc::Rule::on("l1").unwrap(), None);
+
+        // Left to forward, and started again by another one: what was before the first is known.
+        let mut first = chain.start(0, &[]);
+        assert_eq!(first.end(), Some(0));
+        assert!(matches!(tc::Rule::on("l1").unwrap(), Some(tc::Rule::Redirect { to, .. }) if to == "w1"));
+        assert!(Interface::by_name("l1").unwrap().promiscuous, "the kernel forwards frames for anybody");
+        let mut second = chain.start(0, &[]);
+        second.kill_with(chain.carrier(0));
+        assert!(eventually(|| chain.ask(0, &["restore", "--link", "w1"]).code == Some(0)));
+        assert_eq!(ports(&chain), before, "also after all was killed");
+        assert_eq!([tc::Rule::on("l1").unwrap(), tc::Rule::on("w1").unwrap()], [None, None]);
+        let nothing = chain.ask(0, &["restore"]);
+        assert!(nothing.stderr.contains("nothing to put back"), "{}", nothing.stderr);
+    });
+}
+
+/// The traffic of hosts outlives the process that carries it, and protection is back soon after.
+#[test]
+fn a_relay_that_is_killed_costs_a_moment() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relays = chain.start_both();
+        assert!(chain.crosses());
+        let (killed, other) = (chain.carrier(0), chain.carrier(1));
+        for direction in [[0, 1], [1, 0]] {
+            let carrier = chain.carrier(0);
+            let outage = outage(&chain, direction, || signal("KILL", carrier));
+            eprintln!("outage after SIGKILL, from host {direction:?}: {outage:?}");
+            // A bound for a machine that is busy; quiet ones take a tenth of it.
+            assert!(outage < Duration::from_secs(2), "{outage:?}");
+            chain.await_protection();
+        }
+        assert_ne!(chain.carrier(0), killed);
+        assert_eq!(chain.carrier(1), other, "nobody touched the other end");
+        assert!(chain.crosses());
+    });
+}
+
+#[test]
+fn a_relay_whose_supervisor_is_killed_ends_in_order() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let [mut killed, _other] = chain.start_both();
+        let carrier = chain.carrier(0);
+        killed.kill();
+        assert!(eventually(|| !fs::exists(format!("/proc/{carrier}")).unwrap()));
+        assert!(chain.crosses(), "the kernel forwards");
+        assert!(chain.status(0).is_none());
+        let _again = chain.start(0, &["--active"]);
+        chain.await_protection();
+        assert!(chain.crosses());
+    });
+}
+
+#[test]
+fn what_is_killed_whole_is_restored_by_a_hook() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let [mut killed, _other] = chain.start_both();
+        let carrier = chain.carrier(0);
+        loop {
+            for process in [killed.id(), carrier] {
+                signal("STOP", process);
+            }
+            if tc::Rule::on("l1").unwrap() == Some(tc::Rule::Drop { on: "l1".into() }) {
+                break;
+            }
+            // On a busy machine the other end may just have been taken for gone.
+            for process in [killed.id(), carrier] {
+                signal("CONT", process);
+            }
+            chain.await_protection();
+        }
+        killed.kill_with(carrier);
+        assert!(!chain.sent_once(0, 1), "nobody forwards");
+        chain.ask(0, &["restore", "--forward", "--link", "w1"]).ok();
+        assert!(chain.crosses());
+    });
+}
+
+#[test]
+fn what_was_asked_for_outlives_the_process_that_was_told() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relays = [chain.start(0, &[]), chain.start(1, &[])];
+        chain.ask(0, &["activate"]).ok();
+        chain.ask(0, &["set", "--mode", "non-blocking", "--copies", "3"]).ok();
+        let carrier = chain.carrier(0);
+        signal("KILL", carrier);
+        let status = chain.await_status(0, |status| status["pid"] != carrier && status["sending"] == true);
+        assert_eq!((&status["ordered"], &status["copies"]), (&false.into(), &3.into()));
+        chain.ask(0, &["deactivate"]).ok();
+        chain.await_status(0, |status| status["sending"] == false);
+        let line = chain.ask(0, &["set"]).refused(2);
+        assert!(line.contains("nothing to set"), "{line}");
+    });
+}
+
+#[test]
+fn a_carrier_that_is_lost_on_one_side_is_lost_on_the_other() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let relays = chain.start_both();
+        let has_carrier = |name: &str| Interface::by_name(name).unwrap().carrier;
+        // A host is switched off, two relays away from the other.
+        net::set_up("h1", false).unwrap();
+        assert!(eventually(|| !has_carrier("h2")), "{}{}", relays[0].log(), relays[1].log());
+        net::set_up("h1", true).unwrap();
+        assert!(eventually(|| has_carrier("h2") && has_carrier("h1")));
+        chain.await_protection();
+        assert!(chain.crosses(), "it heals by itself");
+        // The link is cut between the relays.
+        net::set_up("w2", false).unwrap();
+        assert!(eventually(|| !has_carrier("h1")), "{}", relays[0].log());
+        net::set_up("w2", true).unwrap();
+        assert!(eventually(|| has_carrier("h1")));
+        chain.await_protection();
+        assert!(chain.crosses());
+        assert!(
+            relays[0].log().contains("`w1` has lost its carrier: `l1` is taken down"),
+            "{}",
+            relays[0].log()
+        );
+    });
+}
+
+#[test]
+fn a_relay_whose_interface_is_gone_says_so_and_ends() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let before = Saved::of("w1", &offload::Offload::ALL).unwrap();
+        let mut relay = chain.start(0, &["--active"]);
+        net::delete("h1").unwrap();
+        assert!(eventually(|| relay.supervisor.try_wait().unwrap().is_some()));
+        assert_eq!(relay.supervisor.wait().unwrap().code(), Some(2));
+        assert!(relay.log().contains("interface `l1` does not exist"), "{}", relay.log());
+        assert_eq!(Saved::of("w1", &offload::Offload::ALL).unwrap(), before, "the other one is as it was");
+    });
+}
+
+/// A frame with the link's type behind a tag is somebody else's: the kernel forwards it, and the relay does not.
+#[test]
+fn tagged_frames_cross_a_dormant_relay_once() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relays = [chain.start(0, &[]), chain.start(1, &[])];
+        let mut tagged = numbered(7);
+        tagged.splice(12..14, [0x81, 0x00, 0x00, 0x05, 0x88, 0xB5]);
+        chain.hosts[0].send(&tagged).unwrap();
+        assert!(chain.crosses(), "what comes later is here");
+        chain.hosts[0].send(&tagged).unwrap();
+        let mut copies = 0;
+        while let Some(seen) = chain.hosts[1].receive(Duration::from_millis(300)).unwrap() {
+            copies += u32::from(!seen.outgoing && seen.tag == Some((0x8100, 5)));
+        }
+        assert_eq!(copies, 1);
+        for end in 0..2 {
+            assert_eq!(chain.await_status(end, |_| true)["counts"]["forged"], 0);
+        }
+    });
+}
+
+#[test]
+fn who_may_not_change_anything_cannot() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relay = chain.start(0, &["--user", "12345"]);
+        let called = |uid: u32, gid: u32, words: &[&str]| {
+            fs::set_permissions(
+                chain.run_dir(0).parent().unwrap(),
+                std::os::unix::fs::PermissionsExt::from_mode(0o755),
+            )
+            .unwrap();
+            let mut call = chain.call(0, words);
+            ended(call.args(["--link", "w1"]).uid(uid).gid(gid).output().unwrap())
+        };
+        let line = called(NOBODY, NOBODY, &["status"]).refused(3);
+        assert!(line.contains("may be asked by root and the group of that socket only"), "{line}");
+        // One of the group looks, and no more.
+        assert!(called(NOBODY, 0, &["status"]).ok().contains("dormant: the kernel forwards"));
+        for change in [&["activate"][..], &["deactivate"], &["set", "--copies", "1"]] {
+            let line = called(NOBODY, 0, change).refused(2);
+            assert!(line.contains("user 65534 may look but not change anything"), "{line}");
+        }
+        assert_eq!(called(NOBODY, 0, &["restore"]).code, Some(3));
+        called(12345, 0, &["activate"]).ok();
+        chain.await_status(0, |status| status["wanted"] == true);
+    });
+}
+
+/// `CAP_NET_ADMIN`, to change rules; the supervisor alone has the rest.
+#[test]
+fn the_process_that_carries_frames_has_given_up_its_privileges() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relay = chain.start(0, &[]);
+        let carrier = chain.carrier(0);
+        for thread in fs::read_dir(format!("/proc/{carrier}/task")).unwrap() {
+            let status = fs::read_to_string(thread.unwrap().path().join("status")).unwrap();
+            let of = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
+            assert_eq!(of("CapEff:"), "0000000000001000");
+            assert_eq!(of("CapPrm:"), "0000000000001000");
+            assert_eq!(of("NoNewPrivs:"), "1");
+        }
+    });
+}
+
+#[test]
+fn strangers_are_told_of_once_and_shown() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let relay = chain.start(0, &[]);
+        let own = Interface::by_name("w1").unwrap().mac.unwrap();
+        let other_end =
+            wiremend_dataplane::sys::plain::PlainSocket::open(Interface::by_name("w2").unwrap().index);
+        let link_frame = |source: [u8; 6], word: u32| {
+            let mut frame = vec![0x01, 0x80, 0xC2, 0, 0, 0x0E];
+            frame.extend(source);
+            frame.extend(0x88B5_u16.to_be_bytes());
+            frame.extend(word.to_be_bytes());
+            frame.resize(60, 0);
+            frame
+        };
+        let other_end = other_end.unwrap();
+        for _ in 0..3 {
+            other_end.send(&link_frame([2, 0, 0, 0, 0, 9], 3 << 30)).unwrap();
+            // A bare ACK of version 1.
+            other_end.send(&link_frame(own, 1 << 30 | 2 << 27 | 1 << 26)).unwrap();
+            chain.hosts[0].send(&link_frame([2, 0, 0, 0, 0, 9], 1 << 30)).unwrap();
+        }
+        chain.await_status(0, |status| {
+            let counts = &status["counts"];
+            status["peer_version"] == 3
+                && [&counts["malformed"], &counts["echoed"], &counts["forged"]]
+                    .iter()
+                    .all(|count| **count == 3)
+        });
+        let shown = chain.ask(0, &["status"]).ok();
+        for told in ["speaks version 3", "is another relay's link on this LAN?", "hears its own frames"] {
+            assert!(shown.contains(told), "{shown}");
+            assert!(eventually(|| relay.log().matches(told).count() == 1), "{told}: {}", relay.log());
+        }
+    });
+}
+
+#[test]
+fn nobody_answers_where_no_relay_runs() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut call = command();
+    call.args(["relay", "status", "--run-dir"]).arg(directory.path());
+    let line = ended(call.output().unwrap()).refused(3);
+    assert!(line.contains("no relay runs here"), "{line}");
+}
+
+const NOBODY: u32 = 65534;
+
+/// All that a relay changes of the two interfaces of an end.
+fn ports(_chain: &Chain) -> [Saved; 2] {
+    [LANS[0], LINKS[0]].map(|name| Saved::of(name, &offload::Offload::ALL).unwrap())
+}
+
+/// The longest time without a frame, of a stream that goes on while something happens.
+fn outage(chain: &Chain, [from, to]: [usize; 2], happens: impl FnOnce()) -> Duration {
+    const FRAMES: u32 = 3000;
+    const GAP: Duration = Duration::from_micros(500);
+    let mut happens = Some(happens);
+    let (clock, mut last, mut longest) = (Stopwatch::start(), Duration::ZERO, Duration::ZERO);
+    let (mut next, mut heard) = (0, 0);
+    while clock.elapsed() < GAP * FRAMES {
+        if next == FRAMES / 4
+            && let Some(happens) = happens.take()
+        {
+            last = clock.elapsed();
+            happens();
+        }
+        if clock.elapsed() >= GAP * next {
+            // A port that is down for a moment is part of the outage.
+            let _ = chain.hosts[from].send(&numbered(0x1000_0000 + next));
+            next += 1;
+        }
+        while let Some(seen) = chain.hosts[to].receive(Duration::ZERO).unwrap() {
+            if !seen.outgoing && seen.frame[14] == 0x10 {
+                heard += 1;
+                longest = longest.max(clock.elapsed().saturating_sub(last));
+                last = clock.elapsed();
+            }
+        }
+    }
+    assert!(heard > FRAMES / 3, "{heard} of {FRAMES} frames arrived");
+    longest.max(clock.elapsed().saturating_sub(last))
+}

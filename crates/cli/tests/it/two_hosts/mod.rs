@@ -1,0 +1,136 @@
+//! Same core, two hosts: one list of faults, played to relays on real interfaces and to the simulator, has the same consequences.
+//!
+//! Frames follow each other with gaps far longer than any recovery, so that the order of events does not depend on how fast a host is.
+//! What still does, and is not compared: how many ACKs there are (dummies that are taken together are answered together, and a
+//! notification on its way answers one of them), and dummies within a burst (a relay that has sent one frame before it sees the
+//! next fills the gap).
+
+mod real;
+mod simulated;
+
+use std::collections::BTreeMap;
+
+use wiremend_dataplane::cable::FaultList;
+use wiremend_dataplane::net::NetNs;
+use wiremend_proto::link::Signal;
+
+use crate::line::Side;
+
+/// What came of a run, from A to B and back.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Outcome {
+    ways: [Passage; 2],
+    /// Faults that were met, in the words of lists, in no order in time.
+    met: Vec<String>,
+}
+
+/// What became of the frames of a direction.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Passage {
+    /// The numbers that the host received, in the order in which it did.
+    delivered: Vec<u64>,
+    /// How often each frame was sent over the link.
+    sent: BTreeMap<u32, u32>,
+    /// The holes that the receiver told of, by their first number.
+    told: Vec<u32>,
+    /// Dummies by the number that they tell, those within bursts left out.
+    dummies: BTreeMap<u32, u32>,
+    /// What the sender and the receiver counted.
+    counts: BTreeMap<&'static str, u64>,
+}
+
+/// Counts of the sender, and of the receiver.
+const SENDER: [&str; 6] = ["protected", "resent", "unkept", "refused", "reopened", "abandoned"];
+const RECEIVER: [&str; 7] =
+    ["missed", "recovered", "lost", "duplicates", "notifications", "renotifications", "overflowed"];
+
+const FAULTS: &str = include_str!("both.faults");
+
+/// Long enough that all copies of several frames have left before an ACK of the first can come back and call off the rest.
+const DELAY_MS: u64 = 1;
+/// Far longer than the round trip, so that nothing is said again because a process was late; and a hole is given up in the middle
+/// between the third time that it is told of and the fourth, 38 ms later.
+const RTT_MIN_MS: u64 = 30;
+const GIVE_UP_MS: u64 = 95;
+const GAP_MS: u64 = 200;
+
+/// At each step one side or both send some frames at once.
+fn steps() -> impl Iterator<Item = [u64; 2]> {
+    let forth = [1; 12].into_iter().chain([4, 4, 1, 1, 1]).map(|count| [count, 0]);
+    let back = [1, 1, 1, 1, 1, 1, 3, 1].map(|count| [0, count]);
+    forth.chain(back).chain([[1, 1]])
+}
+
+/// Numbers within bursts: those after which another frame was already there to be sent.
+const WITHIN_BURSTS: [&[u32]; 2] = [&[13, 14, 15, 17, 18, 19], &[7, 8]];
+
+impl Passage {
+    /// The frame is sent over the link in this direction, or says something about it on the way back.
+    fn on_signal(ways: &mut [Self; 2], side: Side, signal: &Signal) {
+        let [own, other] = [side as usize, 1 - side as usize];
+        let number = signal.number();
+        match signal {
+            Signal::Data { .. } => *ways[own].sent.entry(number).or_default() += 1,
+            Signal::Dummy { .. } if !WITHIN_BURSTS[own].contains(&number) => {
+                *ways[own].dummies.entry(number).or_default() += 1;
+            }
+            Signal::Missing(_) => {
+                ways[other].told.push(number);
+                ways[other].told.dedup();
+            }
+            Signal::Dummy { .. } | Signal::Ack(_) | Signal::Hello(_) => {}
+        }
+    }
+}
+
+#[test]
+fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
+    let list: FaultList = FAULTS.parse().unwrap();
+    let simulated = simulated::play(FAULTS);
+    what_the_list_is_for(&simulated);
+    let _alone = crate::program::alone();
+    let namespace = match NetNs::new() {
+        Ok(namespace) => namespace,
+        Err(why) if std::env::var_os("CI").is_none() => return eprintln!("skipped: {why}"),
+        Err(why) => panic!("{why}"),
+    };
+    let (real, recorded) = namespace.run(|| real::play(FAULTS)).unwrap();
+    for (way, [real, simulated]) in ["forth", "back"].iter().zip(pairs(&real.ways, &simulated.ways)) {
+        assert_eq!(real, simulated, "{way}, on real interfaces and simulated");
+    }
+    for outcome in [&real, &simulated] {
+        let met = |fault: &String| outcome.met.contains(fault);
+        let left: Vec<_> = list.iter().map(ToString::to_string).filter(|fault| !met(fault)).collect();
+        assert!(left.iter().all(|fault| is_within_burst(fault)), "never met: {left:?}");
+        assert_eq!(left.len() + outcome.met.len(), list.iter().count(), "{:?}", outcome.met);
+    }
+    // To the simulator, what was written down at the real wire is as good as what it was made of.
+    assert_eq!(simulated::play(&recorded), simulated);
+}
+
+/// The list does what its comments say, so that there is something to compare. Of the two times that a hole is told of, the second
+/// is a renotification as well.
+fn what_the_list_is_for(outcome: &Outcome) {
+    let [forth, back] = &outcome.ways;
+    let all_but = |count: u64, lost: u64| (0..count).filter(|number| *number != lost).collect::<Vec<_>>();
+    assert_eq!(forth.delivered, all_but(24, 10));
+    assert_eq!(back.delivered, all_but(11, 5));
+    for (way, missed, renotified) in [(forth, 15, 20), (back, 7, 14)] {
+        let count = |name| way.counts[name];
+        assert_eq!((count("missed"), count("lost")), (missed, 1), "{way:?}");
+        assert_eq!(count("recovered"), missed - 1, "{way:?}");
+        assert_eq!(count("renotifications"), renotified, "{way:?}");
+    }
+    assert_eq!([4, 10, 11, 13].map(|number| forth.sent[&number]), [5, 7, 1, 3]);
+    assert_eq!(forth.dummies[&7], 4, "after a silence it is asked");
+}
+
+fn is_within_burst(fault: &str) -> bool {
+    let fields: Vec<&str> = fault.split(' ').collect();
+    let numbers = WITHIN_BURSTS[usize::from(fields[0] == "back")];
+    fields[1] == "dummy" && numbers.contains(&fields[2].parse().unwrap())
+}
+
+fn pairs<'a>(one: &'a [Passage; 2], other: &'a [Passage; 2]) -> impl Iterator<Item = [&'a Passage; 2]> {
+    one.iter().zip(other).map(|(one, other)| [one, other])
+}

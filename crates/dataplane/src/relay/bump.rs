@@ -1,0 +1,523 @@
+//! A bump in the wire: the end of a protected link between two ports. It has no clock and waits for nothing.
+
+use std::collections::VecDeque;
+use std::io::{self, IoSlice};
+
+use wiremend_proto::link::{Config, Disposal, Endpoint, Signal, Transmit, Waiting};
+use wiremend_units::{Bytes, Span, Time};
+use wiremend_wire::link::Dialect;
+use wiremend_wire::{MacAddr, Malformed, Trailer};
+
+use super::Counts;
+use super::queue::{Class, Queue, Queued};
+use crate::pace::Pace;
+use crate::pool::{Pool, Slot};
+use crate::port::Port;
+use crate::sys::packet::{Arrival, Pieces, SEND_MAX};
+
+/// Carries frames between a LAN and a link that corrupts some, and mends the link.
+///
+/// ```text
+///   LAN ─► queue ─► Endpoint::poll_transmit ─► pace ─► staged ─► link
+///   LAN ◄─ backlog ◄─ Endpoint::poll ◄─ on_signal, on_plain ◄─── link
+/// ```
+///
+/// A frame from the LAN is copied once, into the pool, because it is kept until the other end has it. A frame from the link goes out
+/// from the ring in which it came, unless it must wait for others.
+pub struct Bump<P> {
+    lan: P,
+    link: P,
+    end: Endpoint<Slot>,
+    dialect: Dialect,
+    /// Of the link's port: the source of the link's own frames.
+    source: MacAddr,
+    ordered: bool,
+    pool: Pool,
+    queue: Queue,
+    pace: Pace,
+    /// On its way to the link, with numbers given: nothing may overtake it any more.
+    staged: VecDeque<Staged>,
+    /// On its way to the LAN, which had no room.
+    backlog: VecDeque<Slot>,
+    /// Frames to be handed on in this turn.
+    outgoing: Vec<Outgoing>,
+    counts: Counts,
+    /// The pace was kept: there may be more to send.
+    held_back: bool,
+    /// The pace was kept, and frames wait.
+    waits: bool,
+    /// What was wrong with the last frame that was malformed.
+    misread: Option<Malformed>,
+}
+
+/// What a bump is made with.
+#[derive(Clone, Debug)]
+pub struct BumpConfig {
+    /// The end of the link.
+    pub link: Config,
+    /// How the header is written.
+    pub dialect: Dialect,
+    /// The address of the link's port.
+    pub source: MacAddr,
+    /// Whether frames keep their order.
+    pub ordered: bool,
+    /// Room in the queue to the link.
+    pub queue_bytes_max: u64,
+    /// Frames in memory.
+    pub slots: u32,
+    /// Frames handed to the link's port in advance.
+    pub handed_frames: u32,
+}
+
+/// A frame with its header, on its way to the link.
+struct Staged {
+    head: [u8; HEAD_BYTES],
+    head_len: u8,
+    /// What follows the head, and from where on: the rest of a frame behind its addresses.
+    body: Option<Slot>,
+    skip: u8,
+}
+
+/// A frame on its way to the LAN.
+#[derive(Clone, Copy)]
+enum Outgoing {
+    Pooled(Slot),
+    /// As it lies in the ring of the link's port, without `added` bytes of header behind its addresses.
+    InRing {
+        arrival: Arrival,
+        added: u8,
+    },
+}
+
+const ADDRESSES_BYTES: usize = 12;
+/// The longest of a link's own frames, without its FCS.
+const HEAD_BYTES: usize = 64;
+const FCS_BYTES: u64 = 4;
+const FRAME_BYTES_MIN: u64 = 64;
+/// Frames taken from a port in one turn.
+const TURN_FRAMES: usize = SEND_MAX;
+/// A port that had no room is asked again after this.
+const REFUSED_WAIT: Span = Span::from_us(20);
+/// Frames that wait for the LAN: as many as fit into a device's ring.
+const BACKLOG_MAX: usize = 4096;
+
+impl<P: Port> Bump<P> {
+    /// A bump whose link is dormant.
+    pub fn new(lan: P, link: P, config: BumpConfig) -> Self {
+        let frame_bytes_max = config.link.frame_bytes_max.get() as u32;
+        Self {
+            lan,
+            link,
+            pace: Pace::new(config.link.rate, config.handed_frames, frame_bytes_max),
+            end: Endpoint::new(config.link),
+            dialect: config.dialect,
+            source: config.source,
+            ordered: config.ordered,
+            pool: Pool::new(config.slots, frame_bytes_max as usize),
+            queue: Queue::new(config.queue_bytes_max),
+            staged: VecDeque::with_capacity(SEND_MAX),
+            backlog: VecDeque::new(),
+            outgoing: Vec::with_capacity(TURN_FRAMES * 2),
+            counts: Counts::default(),
+            held_back: false,
+            waits: false,
+            misread: None,
+        }
+    }
+
+    /// Takes what has arrived and sends what may leave: at most a batch of each. True: there may be more to take.
+    pub fn turn(&mut self, now: Time) -> io::Result<bool> {
+        let from_link = self.take_from_link(now)?;
+        let from_lan = self.take_from_lan();
+        if self.end.next_timeout().is_some_and(|due| due <= now) {
+            self.end.on_timeout(now);
+            self.dispose(None);
+            self.hand_on()?;
+        }
+        self.feed_link(now)?;
+        Ok(from_link || from_lan)
+    }
+
+    /// When to turn, if nothing arrives before. None: never.
+    pub fn next_due(&self, now: Time) -> Option<Time> {
+        let refused = (!self.staged.is_empty() || !self.backlog.is_empty()).then(|| now + REFUSED_WAIT);
+        let paced = self.held_back.then(|| self.pace.opens_at());
+        [self.end.next_timeout(), refused, paced].into_iter().flatten().min()
+    }
+
+    /// Whether a frame waits anywhere in it on its way to the link.
+    pub fn is_empty(&self) -> bool {
+        self.staged.is_empty() && self.queue.front().is_none()
+    }
+
+    /// The end of the link.
+    pub fn end(&self) -> &Endpoint<Slot> {
+        &self.end
+    }
+
+    /// The end of the link, to be told something.
+    pub fn end_mut(&mut self) -> &mut Endpoint<Slot> {
+        &mut self.end
+    }
+
+    /// What was counted here.
+    pub fn counts(&self) -> Counts {
+        Counts { queue_bytes: self.queue.bytes(), ..self.counts }
+    }
+
+    /// What was wrong with the last frame with the link's `EtherType` that could not be read.
+    pub fn misread(&self) -> Option<Malformed> {
+        self.misread
+    }
+
+    /// Frames in memory.
+    pub fn pool_used(&self) -> usize {
+        self.pool.used()
+    }
+
+    /// The port on the side of the LAN.
+    pub fn lan(&self) -> &P {
+        &self.lan
+    }
+
+    /// The port on the side of the link.
+    pub fn link(&self) -> &P {
+        &self.link
+    }
+
+    /// Whether frames from the LAN keep their order from here on.
+    pub fn set_ordered(&mut self, ordered: bool) {
+        self.ordered = ordered;
+    }
+
+    fn take_from_link(&mut self, now: Time) -> io::Result<bool> {
+        self.send_backlog()?;
+        let mut taken = 0;
+        while taken < TURN_FRAMES
+            && let Some(arrival) = self.link.take()
+        {
+            taken += 1;
+            self.on_link_frame(now, arrival);
+        }
+        self.hand_on()?;
+        self.link.release();
+        Ok(taken == TURN_FRAMES)
+    }
+
+    fn on_link_frame(&mut self, now: Time, arrival: Arrival) {
+        let frame = self.link.bytes(&arrival);
+        self.counts.link_in += 1;
+        self.counts.link_in_bytes += frame.len() as u64;
+        if arrival.cut || frame.len() < ADDRESSES_BYTES + 2 {
+            self.counts.misshapen += 1;
+            return;
+        }
+        if arrival.tag.is_some() || !self.dialect.recognises(frame) {
+            return self.on_plain(now, arrival);
+        }
+        let received = match self.dialect.parse(frame) {
+            Ok(received) => received,
+            Err(malformed) => {
+                self.counts.malformed += 1;
+                self.misread = Some(malformed);
+                return;
+            }
+        };
+        let signal = received.signal;
+        if !signal.is_data() {
+            if received.addresses[6..] == self.source.0 {
+                self.counts.echoed += 1;
+                return;
+            }
+            self.end.on_signal(now, &signal, None);
+            return self.dispose(None);
+        }
+        let len = wire_len(ADDRESSES_BYTES + received.carried.len());
+        let Some(slot) = self.pool.reserve() else {
+            // As if the link had lost it: it is asked for again.
+            self.counts.pool_empty += 1;
+            return;
+        };
+        self.end.on_signal(now, &signal, Some((slot, len)));
+        self.settle(slot, arrival, signal.added_len() as u8);
+    }
+
+    fn on_plain(&mut self, now: Time, arrival: Arrival) {
+        if !self.end.is_receiving() {
+            return self.push_out(Outgoing::InRing { arrival, added: 0 });
+        }
+        let Some(slot) = self.pool.reserve() else {
+            self.counts.pool_empty += 1;
+            return;
+        };
+        self.end.on_plain(now, slot);
+        self.settle(slot, arrival, 0);
+    }
+
+    /// The frame in the ring was given to the end as `slot`: it is copied only if the end holds on to it.
+    fn settle(&mut self, slot: Slot, arrival: Arrival, added: u8) {
+        self.dispose(Some((slot, Outgoing::InRing { arrival, added })));
+        if self.pool.is_held(slot) {
+            let pieces = ring_pieces(&self.link, &arrival, added);
+            self.pool.fill(slot, pieces);
+        }
+    }
+
+    /// Does what the end says about handles. The frame of `lent` is not in the pool.
+    fn dispose(&mut self, lent: Option<(Slot, Outgoing)>) {
+        while let Some(disposal) = self.end.poll() {
+            match disposal {
+                Disposal::Deliver(slot) => match lent {
+                    Some((of, outgoing)) if of == slot => {
+                        self.pool.let_go(slot);
+                        self.push_out(outgoing);
+                    }
+                    _ => self.push_out(Outgoing::Pooled(slot)),
+                },
+                Disposal::Discard(slot) | Disposal::Release(slot) => self.pool.let_go(slot),
+            }
+        }
+    }
+
+    fn push_out(&mut self, outgoing: Outgoing) {
+        self.outgoing.push(outgoing);
+    }
+
+    /// Hands the frames of this turn to the LAN; those that it does not take wait in the pool.
+    fn hand_on(&mut self) -> io::Result<()> {
+        let mut done = 0;
+        while done < self.outgoing.len() && self.backlog.is_empty() {
+            let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
+            let chunk = &self.outgoing[done..self.outgoing.len().min(done + SEND_MAX)];
+            let mut bytes = 0;
+            for (pieces, outgoing) in batch.iter_mut().zip(chunk) {
+                let parts = match outgoing {
+                    Outgoing::Pooled(slot) => [self.pool.frame(*slot), &[], &[]],
+                    Outgoing::InRing { arrival, added } => ring_pieces(&self.link, arrival, *added),
+                };
+                bytes += parts.iter().map(|part| part.len() as u64).sum::<u64>();
+                *pieces = parts.map(IoSlice::new);
+            }
+            let sent = send(&mut self.lan, &batch[..chunk.len()], &mut self.counts.port_errors)?;
+            self.counts.lan_out += sent as u64;
+            self.counts.lan_out_bytes += if sent == chunk.len() { bytes } else { 0 };
+            for outgoing in &self.outgoing[done..done + sent] {
+                if let Outgoing::Pooled(slot) = outgoing {
+                    self.pool.let_go(*slot);
+                }
+            }
+            let refused = sent < chunk.len();
+            done += sent;
+            if refused {
+                break;
+            }
+        }
+        self.keep_rest(done);
+        self.outgoing.clear();
+        Ok(())
+    }
+
+    fn keep_rest(&mut self, done: usize) {
+        for at in done..self.outgoing.len() {
+            let slot = match self.outgoing[at] {
+                Outgoing::Pooled(slot) => Some(slot),
+                Outgoing::InRing { arrival, added } => self.pool.reserve().inspect(|slot| {
+                    self.pool.fill(*slot, ring_pieces(&self.link, &arrival, added));
+                }),
+            };
+            match slot {
+                Some(slot) if self.backlog.len() < BACKLOG_MAX => self.backlog.push_back(slot),
+                Some(slot) => {
+                    self.pool.let_go(slot);
+                    self.counts.lan_refused += 1;
+                }
+                None => self.counts.pool_empty += 1,
+            }
+        }
+    }
+
+    fn send_backlog(&mut self) -> io::Result<()> {
+        while !self.backlog.is_empty() {
+            let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
+            let count = self.backlog.len().min(SEND_MAX);
+            for (pieces, slot) in batch.iter_mut().zip(&self.backlog) {
+                pieces[0] = IoSlice::new(self.pool.frame(*slot));
+            }
+            let sent = send(&mut self.lan, &batch[..count], &mut self.counts.port_errors)?;
+            for slot in self.backlog.drain(..sent) {
+                self.counts.lan_out += 1;
+                self.counts.lan_out_bytes += self.pool.frame(slot).len() as u64;
+                self.pool.let_go(slot);
+            }
+            if sent < count {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_from_lan(&mut self) -> bool {
+        let mut taken = 0;
+        while taken < TURN_FRAMES
+            && let Some(arrival) = self.lan.take()
+        {
+            taken += 1;
+            self.on_lan_frame(&arrival);
+        }
+        self.lan.release();
+        taken == TURN_FRAMES
+    }
+
+    fn on_lan_frame(&mut self, arrival: &Arrival) {
+        let frame = self.lan.bytes(arrival);
+        self.counts.lan_in += 1;
+        self.counts.lan_in_bytes += frame.len() as u64;
+        if arrival.cut || frame.len() < ADDRESSES_BYTES + 2 {
+            self.counts.misshapen += 1;
+            return;
+        }
+        if arrival.tag.is_none() && self.dialect.recognises(frame) {
+            self.counts.forged += 1;
+            return;
+        }
+        let pieces = ring_pieces(&self.lan, arrival, 0);
+        let bytes = pieces.iter().map(|piece| piece.len() as u32).sum();
+        if !self.queue.has_room(bytes) {
+            self.counts.queue_dropped += 1;
+            return;
+        }
+        let Some(slot) = self.pool.reserve() else {
+            self.counts.pool_empty += 1;
+            return;
+        };
+        let class = Class::of(frame);
+        self.pool.fill(slot, pieces);
+        let ordered = self.ordered && class == Class::Normal;
+        self.queue.push(class, Queued { slot, bytes, ordered });
+        self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.queue.bytes());
+    }
+
+    fn feed_link(&mut self, now: Time) -> io::Result<()> {
+        if self.waits {
+            self.pace.on_waited(now);
+        }
+        loop {
+            self.held_back = false;
+            while self.staged.len() < SEND_MAX {
+                if !self.pace.is_open(now) {
+                    self.held_back = true;
+                    break;
+                }
+                if !self.stage_next(now) {
+                    break;
+                }
+            }
+            let staged = self.staged.len();
+            if staged == 0 || !self.send_staged()? || staged < SEND_MAX {
+                break;
+            }
+        }
+        self.waits = self.held_back && self.queue.front().is_some();
+        // What left may have let copies go, and what was told may have handed frames on.
+        self.dispose(None);
+        self.hand_on()
+    }
+
+    /// Puts what the link carries next behind all that leaves; false: nothing.
+    fn stage_next(&mut self, now: Time) -> bool {
+        let waiting = self
+            .queue
+            .front()
+            .map(|frame| Waiting { len: wire_len(frame.bytes as usize), ordered: frame.ordered });
+        let Some(transmit) = self.end.poll_transmit(now, waiting) else { return false };
+        let staged = match transmit {
+            Transmit::Plain => {
+                let frame = self.queue.pop().expect("it was shown");
+                Staged { head: [0; HEAD_BYTES], head_len: 0, body: Some(frame.slot), skip: 0 }
+            }
+            Transmit::Fresh(signal) => {
+                let frame = self.queue.pop().expect("it was shown");
+                self.pool.hold(frame.slot);
+                self.end.on_sent(now, frame.slot);
+                self.behind_header(&signal, frame.slot)
+            }
+            Transmit::Again(signal, slot) => {
+                self.pool.hold(slot);
+                self.behind_header(&signal, slot)
+            }
+            Transmit::Own(signal) => {
+                let mut head = [0; HEAD_BYTES];
+                let len = self.dialect.own_len(Trailer::None);
+                self.dialect.emit_own(&signal, self.source, Trailer::None, &mut head[..len]);
+                Staged { head, head_len: len as u8, body: None, skip: 0 }
+            }
+        };
+        let bytes = usize::from(staged.head_len)
+            + staged.body.map_or(0, |slot| self.pool.frame(slot).len() - usize::from(staged.skip));
+        self.pace.on_sent(now, bytes);
+        self.counts.link_out += 1;
+        self.counts.link_out_bytes += bytes as u64;
+        self.staged.push_back(staged);
+        self.dispose(None);
+        true
+    }
+
+    fn behind_header(&self, signal: &Signal, slot: Slot) -> Staged {
+        let mut head = [0; HEAD_BYTES];
+        let addresses = self.pool.frame(slot).first_chunk().expect("shorter frames are not taken");
+        let head_len = ADDRESSES_BYTES + signal.added_len() as usize;
+        self.dialect.emit_head(signal, addresses, &mut head[..head_len]);
+        Staged { head, head_len: head_len as u8, body: Some(slot), skip: ADDRESSES_BYTES as u8 }
+    }
+
+    /// Hands what is staged to the link's port. False: it has no room.
+    fn send_staged(&mut self) -> io::Result<bool> {
+        let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
+        let count = self.staged.len().min(SEND_MAX);
+        for (pieces, staged) in batch.iter_mut().zip(&self.staged) {
+            pieces[0] = IoSlice::new(&staged.head[..usize::from(staged.head_len)]);
+            if let Some(slot) = staged.body {
+                pieces[1] = IoSlice::new(&self.pool.frame(slot)[usize::from(staged.skip)..]);
+            }
+        }
+        let sent = send(&mut self.link, &batch[..count], &mut self.counts.port_errors)?;
+        for staged in self.staged.drain(..sent) {
+            if let Some(slot) = staged.body {
+                self.pool.let_go(slot);
+            }
+        }
+        Ok(sent == count)
+    }
+}
+
+/// The pieces of a frame in a port's ring, as it was on the wire: its tag put back, and `added` bytes of header left out.
+#[inline]
+fn ring_pieces<'a, P: Port>(port: &'a P, arrival: &'a Arrival, added: u8) -> [&'a [u8]; 3] {
+    let (addresses, rest) = port.bytes(arrival).split_at(ADDRESSES_BYTES);
+    let tag = arrival.tag.as_ref().map_or(&[][..], |tag| &tag[..]);
+    [addresses, tag, &rest[usize::from(added)..]]
+}
+
+/// The length that a link's end counts with, from MAC header to FCS.
+#[inline]
+fn wire_len(bytes: usize) -> Bytes {
+    Bytes::new((bytes as u64 + FCS_BYTES).max(FRAME_BYTES_MIN))
+}
+
+/// Sends. An interface that is down, or a frame that it refuses, costs the frame: nobody else can do anything about it.
+fn send<P: Port>(port: &mut P, frames: &[Pieces<'_>], errors: &mut u64) -> io::Result<usize> {
+    match port.send(frames) {
+        Err(error) if is_transient(&error) => {
+            *errors += 1;
+            Ok(1.min(frames.len()))
+        }
+        sent => sent,
+    }
+}
+
+fn is_transient(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, NetworkDown, NotFound};
+    // ENXIO: the interface is just being taken away. EMSGSIZE: the frame is longer than the interface allows.
+    matches!(error.kind(), NetworkDown | InvalidInput | NotFound)
+        || matches!(error.raw_os_error(), Some(libc::ENXIO | libc::EMSGSIZE | libc::ENODEV))
+}

@@ -1,0 +1,206 @@
+//! Requests that netlink does not know or that every kernel knows only this way: TAP devices and `ethtool`.
+
+use std::ffi::CStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::zeroed;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+
+/// Longest name of an interface, without the zero that ends it.
+pub const NAME_MAX: usize = libc::IFNAMSIZ - 1;
+
+/// Makes or attaches to the TAP interface `name`: each read and write is one frame, without a header before it.
+///
+/// A persistent one stays when the file is closed. The file does not block. Needs `CAP_NET_ADMIN`.
+pub fn tap(name: &str, persistent: bool) -> io::Result<File> {
+    let file =
+        OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open("/dev/net/tun")?;
+    let mut request = request(name)?;
+    request.ifr_ifru.ifru_flags = (libc::IFF_TAP | libc::IFF_NO_PI) as i16;
+    // SAFETY: `TUNSETIFF` reads and writes one `ifreq`.
+    check(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF as _, &raw mut request) })?;
+    // SAFETY: `TUNSETPERSIST` takes its argument as a number.
+    check(unsafe {
+        libc::ioctl(file.as_raw_fd(), libc::TUNSETPERSIST as _, libc::c_ulong::from(persistent))
+    })?;
+    Ok(file)
+}
+
+/// The pause frames of IEEE 802.3 annex 31B that a port sends and obeys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pause {
+    /// Agreed upon with the other end, rather than set.
+    pub negotiated: bool,
+    /// Frames that arrive stop this port.
+    pub receive: bool,
+    /// This port stops the other end.
+    pub send: bool,
+}
+
+/// One feature of an interface: what may be set, what was asked for, what holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feature {
+    /// The kernel's name, such as `rx-gro`.
+    pub name: String,
+    /// It may be changed.
+    pub changeable: bool,
+    /// It was asked for.
+    pub wanted: bool,
+    /// It is on.
+    pub active: bool,
+}
+
+/// What `ethtool` says about one interface, in the network namespace of the thread that opened it.
+#[derive(Debug)]
+pub struct Ethtool {
+    socket: OwnedFd,
+    name: String,
+}
+
+impl Ethtool {
+    /// Opens a way to ask about `name`. Whether there is such an interface shows when it is asked.
+    pub fn open(name: &str) -> io::Result<Self> {
+        // SAFETY: plain call without pointers.
+        let fd = unsafe { libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0) };
+        check(fd)?;
+        // SAFETY: `fd` was just opened and belongs to nobody else.
+        let socket = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self { socket, name: name.to_owned() })
+    }
+
+    /// Megabits a second, if the driver knows.
+    pub fn speed_mbps(&self) -> io::Result<Option<u32>> {
+        // The first call is answered with how many words the masks take (negated), the second needs room for them.
+        let mut words = vec![0_u32; SETTINGS_WORDS + 3 * MASK_WORDS_MAX];
+        words[0] = ETHTOOL_GLINKSETTINGS;
+        self.call(&mut words)?;
+        let mask_words = (words[3].to_ne_bytes()[3] as i8).unsigned_abs();
+        words.fill(0);
+        words[0] = ETHTOOL_GLINKSETTINGS;
+        words[3] = u32::from_ne_bytes([0, 0, 0, mask_words]);
+        self.call(&mut words)?;
+        Ok(Some(words[1]).filter(|speed| *speed != 0 && *speed != u32::MAX))
+    }
+
+    /// Queues by which frames arrive.
+    pub fn arrival_queues(&self) -> io::Result<u32> {
+        // Most that can be, of four kinds, and how many there are: arriving, leaving, others, both.
+        let mut words = vec![ETHTOOL_GCHANNELS, 0, 0, 0, 0, 0, 0, 0, 0];
+        self.call(&mut words)?;
+        Ok(words[5] + words[8])
+    }
+
+    /// The port's pause frames.
+    pub fn pause(&self) -> io::Result<Pause> {
+        let mut words = vec![ETHTOOL_GPAUSEPARAM, 0, 0, 0];
+        self.call(&mut words)?;
+        Ok(Pause { negotiated: words[1] != 0, receive: words[2] != 0, send: words[3] != 0 })
+    }
+
+    /// All features that the kernel knows.
+    pub fn features(&self) -> io::Result<Vec<Feature>> {
+        let names = self.feature_names()?;
+        let blocks = names.len().div_ceil(32);
+        let mut words = vec![0; 2 + 4 * blocks];
+        (words[0], words[1]) = (ETHTOOL_GFEATURES, blocks as u32);
+        self.call(&mut words)?;
+        let bit = |index: usize, field: usize| words[2 + index / 32 * 4 + field] >> (index % 32) & 1 == 1;
+        let feature = |(index, name): (usize, String)| Feature {
+            name,
+            changeable: bit(index, 0) && !bit(index, 3),
+            wanted: bit(index, 1),
+            active: bit(index, 2),
+        };
+        Ok(names.into_iter().enumerate().map(feature).filter(|feature| !feature.name.is_empty()).collect())
+    }
+
+    /// Asks for each named feature to be on or off, in one step. Names that the kernel does not know are left out.
+    pub fn set_features(&self, wanted: &[(&str, bool)]) -> io::Result<()> {
+        let names = self.feature_names()?;
+        let blocks = names.len().div_ceil(32);
+        let mut words = vec![0; 2 + 2 * blocks];
+        (words[0], words[1]) = (ETHTOOL_SFEATURES, blocks as u32);
+        for (index, name) in names.iter().enumerate() {
+            if let Some((_, on)) = wanted.iter().find(|(wanted, _)| wanted == name) {
+                words[2 + index / 32 * 2] |= 1 << (index % 32);
+                words[2 + index / 32 * 2 + 1] |= u32::from(*on) << (index % 32);
+            }
+        }
+        self.call(&mut words)
+    }
+
+    /// The names of the features, by number.
+    fn feature_names(&self) -> io::Result<Vec<String>> {
+        // `struct ethtool_sset_info`: command, reserved, a mask of 64 bits of the sets asked for, their lengths.
+        let mut words = vec![ETHTOOL_GSSET_INFO, 0, 0, 0, 0];
+        words[2..4].copy_from_slice(&halves(1 << ETH_SS_FEATURES));
+        self.call(&mut words)?;
+        let count = words[4] as usize;
+        if count > FEATURES_MAX {
+            return Err(io::Error::other("the kernel names more features than this program expects"));
+        }
+        // `struct ethtool_gstrings`: command, set, count, then names of 32 bytes each.
+        let mut words = vec![0; 3 + count * NAME_WORDS];
+        words[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
+        self.call(&mut words)?;
+        Ok(words[3..].chunks_exact(NAME_WORDS).map(text).collect())
+    }
+
+    /// Hands `words` to the kernel, which reads and answers in place.
+    ///
+    /// The callers size `words` to what the command in `words[0]` reads and writes.
+    fn call(&self, words: &mut [u32]) -> io::Result<()> {
+        let mut request = request(&self.name)?;
+        request.ifr_ifru.ifru_data = words.as_mut_ptr().cast();
+        // SAFETY: `SIOCETHTOOL` reads one `ifreq` and, behind its pointer, the structure of the command in the first
+        // word. This function is private, and each caller above sized the slice after that structure, with the
+        // counts in it that the kernel obeys.
+        check(unsafe { libc::ioctl(self.socket.as_raw_fd(), libc::SIOCETHTOOL as _, &raw mut request) })
+    }
+}
+
+/// A request about `name`; names that no interface can have are refused as an absent one would be.
+fn request(name: &str) -> io::Result<libc::ifreq> {
+    if name.is_empty() || name.len() > NAME_MAX || name.contains('\0') {
+        return Err(io::Error::from_raw_os_error(libc::ENODEV));
+    }
+    // SAFETY: all bytes zero is a valid request with an empty name.
+    let mut request: libc::ifreq = unsafe { zeroed() };
+    for (place, byte) in request.ifr_name.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    Ok(request)
+}
+
+fn check(outcome: i32) -> io::Result<()> {
+    if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn halves(mask: u64) -> [u32; 2] {
+    let bytes = mask.to_ne_bytes();
+    [0, 4].map(|at| u32::from_ne_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]))
+}
+
+fn text(words: &[u32]) -> String {
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+    CStr::from_bytes_until_nul(&bytes).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+// `linux/ethtool.h`.
+const ETHTOOL_GPAUSEPARAM: u32 = 0x12;
+const ETHTOOL_GCHANNELS: u32 = 0x3c;
+const ETHTOOL_GSTRINGS: u32 = 0x1B;
+const ETHTOOL_GSSET_INFO: u32 = 0x37;
+const ETHTOOL_GFEATURES: u32 = 0x3A;
+const ETHTOOL_SFEATURES: u32 = 0x3B;
+const ETHTOOL_GLINKSETTINGS: u32 = 0x4C;
+const ETH_SS_FEATURES: u32 = 4;
+/// Words of one name (`ETH_GSTRING_LEN`).
+const NAME_WORDS: usize = 8;
+/// Words of `struct ethtool_link_settings` before its three masks.
+const SETTINGS_WORDS: usize = 12;
+/// Most words of one mask (`link_mode_masks_nwords` is a signed byte).
+const MASK_WORDS_MAX: usize = 128;
+/// Features are bits of 64 today; there is room for more.
+const FEATURES_MAX: usize = 1024;

@@ -1,0 +1,239 @@
+//! One queue of an interface: its memory for frames and its four rings.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::ptr;
+
+use super::super::packet::Pieces;
+use super::mapping::Mapping;
+use super::ring::Ring;
+use super::{gather, owned};
+
+/// A socket on one queue.
+pub(super) struct Queue {
+    // Rings and memory go before the socket that they belong to.
+    fill: Ring<u64>,
+    done: Ring<u64>,
+    arriving: Ring<libc::xdp_desc>,
+    leaving: Ring<libc::xdp_desc>,
+    memory: Mapping,
+    /// Frames of memory in which something may leave.
+    free: Vec<u64>,
+    /// What was taken and not given back.
+    taken: Vec<libc::xdp_desc>,
+    /// Something was put in since the kernel was called.
+    unsent: bool,
+    zero_copy: bool,
+    fd: OwnedFd,
+}
+
+/// A frame has a page: any that an interface without merging of buffers carries fits.
+const CHUNK_BYTES: u32 = 4096;
+const RING_SIZE: u32 = 2048;
+/// Enough for all that a ring holds.
+const CALLS_MAX: u32 = RING_SIZE / 32;
+
+impl Queue {
+    pub(super) fn open(index: u32, queue: u32) -> io::Result<Self> {
+        // SAFETY: no pointers; the descriptor that comes back is nobody else's.
+        let fd = owned(unsafe { libc::socket(libc::AF_XDP, libc::SOCK_RAW | libc::SOCK_CLOEXEC, 0) })?;
+        let chunks = u64::from(RING_SIZE) * 2;
+        let memory = Mapping::anonymous(chunks as usize * CHUNK_BYTES as usize)?;
+        // SAFETY: all fields are integers.
+        let mut region: libc::xdp_umem_reg = unsafe { zeroed() };
+        region.addr = memory.at(0, 0).addr() as u64;
+        region.len = memory.len() as u64;
+        region.chunk_size = CHUNK_BYTES;
+        set(&fd, libc::XDP_UMEM_REG, &region)?;
+        for ring in
+            [libc::XDP_UMEM_FILL_RING, libc::XDP_UMEM_COMPLETION_RING, libc::XDP_RX_RING, libc::XDP_TX_RING]
+        {
+            set(&fd, ring, &RING_SIZE)?;
+        }
+        // SAFETY: all fields are integers.
+        let mut offsets: libc::xdp_mmap_offsets = unsafe { zeroed() };
+        get(&fd, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+        let page = fd.as_fd();
+        let mut opened = Self {
+            fill: Ring::map(page, RING_SIZE, libc::XDP_UMEM_PGOFF_FILL_RING as i64, offsets.fr)?,
+            done: Ring::map(page, RING_SIZE, libc::XDP_UMEM_PGOFF_COMPLETION_RING as i64, offsets.cr)?,
+            arriving: Ring::map(page, RING_SIZE, libc::XDP_PGOFF_RX_RING, offsets.rx)?,
+            leaving: Ring::map(page, RING_SIZE, libc::XDP_PGOFF_TX_RING, offsets.tx)?,
+            free: (u64::from(RING_SIZE)..chunks).map(|chunk| chunk * u64::from(CHUNK_BYTES)).collect(),
+            taken: Vec::with_capacity(RING_SIZE as usize),
+            memory,
+            unsent: false,
+            zero_copy: false,
+            fd,
+        };
+        for chunk in 0..u64::from(RING_SIZE) {
+            opened.fill.put(chunk * u64::from(CHUNK_BYTES));
+        }
+        opened.fill.publish();
+        opened.bind(index, queue)?;
+        let mut options = libc::xdp_options { flags: 0 };
+        get(&opened.fd, libc::XDP_OPTIONS, &mut options)?;
+        opened.zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
+        Ok(opened)
+    }
+
+    fn bind(&self, index: u32, queue: u32) -> io::Result<()> {
+        // SAFETY: all fields are integers.
+        let mut address: libc::sockaddr_xdp = unsafe { zeroed() };
+        address.sxdp_family = libc::AF_XDP as u16;
+        address.sxdp_flags = libc::XDP_USE_NEED_WAKEUP;
+        address.sxdp_ifindex = index;
+        address.sxdp_queue_id = queue;
+        // SAFETY: the address lives through the call and has the length that is given.
+        let done = unsafe {
+            let len = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
+            libc::bind(self.fd.as_raw_fd(), ptr::from_ref(&address).cast(), len)
+        };
+        checked(done)
+    }
+
+    pub(super) fn is_zero_copy(&self) -> bool {
+        self.zero_copy
+    }
+
+    /// The number of the next frame among those taken.
+    #[inline]
+    pub(super) fn take(&mut self) -> Option<u32> {
+        let frame = self.arriving.take()?;
+        self.taken.push(frame);
+        Some(self.taken.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub(super) fn bytes(&self, place: u32) -> &[u8] {
+        let frame = &self.taken[place as usize];
+        let start = self.memory.at(frame.addr as usize, frame.len as usize);
+        // SAFETY: within the memory, by the assertion of `at`; the kernel leaves it alone until it is given back by `release`, for
+        // which `self` must be borrowed mutably.
+        unsafe { std::slice::from_raw_parts(start, frame.len as usize) }
+    }
+
+    #[inline]
+    pub(super) fn release(&mut self) {
+        if self.taken.is_empty() {
+            return;
+        }
+        self.arriving.give_back();
+        for frame in self.taken.drain(..) {
+            // A frame begins somewhere in its chunk.
+            self.fill.put(frame.addr & !u64::from(CHUNK_BYTES - 1));
+        }
+        self.fill.publish();
+        if self.fill.needs_wakeup() {
+            // SAFETY: nothing is read from or written to; it wakes the driver.
+            unsafe {
+                libc::recvfrom(
+                    self.fd.as_raw_fd(),
+                    ptr::null_mut(),
+                    0,
+                    libc::MSG_DONTWAIT,
+                    ptr::null_mut(),
+                    ptr::null_mut(),
+                )
+            };
+        }
+    }
+
+    /// Puts a frame in, to leave with the next [`Queue::kick`]. False: there is no room, or it is too long.
+    pub(super) fn put(&mut self, pieces: &Pieces<'_>) -> bool {
+        if self.free.is_empty() {
+            self.reclaim();
+        }
+        let Some(addr) = self.free.pop() else { return false };
+        let start = self.memory.at(addr as usize, CHUNK_BYTES as usize);
+        // SAFETY: a chunk of the memory that neither the kernel nor anybody here has: it was in `free`.
+        let room = unsafe { std::slice::from_raw_parts_mut(start, CHUNK_BYTES as usize) };
+        let put = gather(pieces, room)
+            .is_some_and(|len| self.leaving.put(libc::xdp_desc { addr, len: len as u32, options: 0 }));
+        if put {
+            self.unsent = true;
+        } else {
+            self.free.push(addr);
+        }
+        put
+    }
+
+    /// Has the kernel send what was put in.
+    pub(super) fn kick(&mut self) -> io::Result<()> {
+        if !std::mem::take(&mut self.unsent) {
+            return Ok(());
+        }
+        self.leaving.publish();
+        // Where it copies, the kernel sends no more than 32 frames a call, and says that there are more.
+        for _ in 0..CALLS_MAX {
+            if !self.leaving.needs_wakeup() {
+                break;
+            }
+            match self.call() {
+                Ok(()) => break,
+                Err(libc::EAGAIN) => {}
+                // The interface has no room: they leave with the next.
+                Err(libc::EBUSY | libc::ENOBUFS) => {
+                    self.unsent = true;
+                    break;
+                }
+                Err(error) => return Err(io::Error::from_raw_os_error(error)),
+            }
+        }
+        self.reclaim();
+        Ok(())
+    }
+
+    /// Has the kernel look at what leaves.
+    fn call(&self) -> Result<(), libc::c_int> {
+        // SAFETY: nothing is read or written.
+        let done =
+            unsafe { libc::sendto(self.fd.as_raw_fd(), ptr::null(), 0, libc::MSG_DONTWAIT, ptr::null(), 0) };
+        if done < 0 { Err(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) } else { Ok(()) }
+    }
+
+    fn reclaim(&mut self) {
+        let before = self.free.len();
+        while let Some(addr) = self.done.take() {
+            self.free.push(addr);
+        }
+        if self.free.len() > before {
+            self.done.give_back();
+        }
+    }
+
+    /// Frames that the kernel had no room for.
+    pub(super) fn dropped(&self) -> io::Result<u64> {
+        // SAFETY: all fields are integers.
+        let mut counts: libc::xdp_statistics = unsafe { zeroed() };
+        get(&self.fd, libc::XDP_STATISTICS, &mut counts)?;
+        Ok(counts.rx_dropped + counts.rx_ring_full)
+    }
+}
+
+impl AsFd for Queue {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn set<T>(fd: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
+    // SAFETY: the value lives through the call and has the length that is given; the kernel checks the rest.
+    checked(unsafe {
+        let len = size_of::<T>() as libc::socklen_t;
+        libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, ptr::from_ref(value).cast(), len)
+    })
+}
+
+fn get<T>(fd: &OwnedFd, option: libc::c_int, value: &mut T) -> io::Result<()> {
+    let mut len = size_of::<T>() as libc::socklen_t;
+    // SAFETY: the kernel writes at most `len` bytes into a value of that length, which is made of integers.
+    checked(unsafe {
+        libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, ptr::from_mut(value).cast(), &raw mut len)
+    })
+}
+
+fn checked(result: libc::c_int) -> io::Result<()> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}

@@ -1,0 +1,255 @@
+//! Two bumps with a lossy link of memory between them, on a fake clock.
+
+use wiremend_dataplane::memory::MemoryPort;
+use wiremend_dataplane::relay::{Bump, BumpConfig};
+use wiremend_proto::link::Config;
+use wiremend_units::{Bytes, Rate, Span, Time};
+use wiremend_wire::MacAddr;
+use wiremend_wire::link::Dialect;
+
+#[test]
+fn frames_of_any_kind_cross_a_lossy_link_once_and_in_order() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let frames: Vec<_> = (0..3000).map(|number| frame(number, 14 + number as usize % 1500)).collect();
+    let arrived = bumps.carry(&frames, |nth| nth % 101 == 3);
+    assert_eq!(arrived.len(), frames.len());
+    assert!(arrived == frames, "the same bytes in the same order");
+    let counters = bumps.ends[1].0.end().counters();
+    assert!(counters.recovered > 20 && counters.lost == 0, "{counters:?}");
+    assert_eq!(bumps.ends.each_ref().map(|(bump, ..)| bump.pool_used()), [0, 0], "all memory is free again");
+}
+
+#[test]
+fn a_dormant_link_carries_frames_as_they_are() {
+    let mut bumps = Bumps::new();
+    let frames: Vec<_> = (0..100).map(|number| frame(number, 64)).collect();
+    let on_link = bumps.watch(&frames);
+    assert!(on_link == frames);
+}
+
+#[test]
+fn tags_that_an_interface_took_out_are_put_back() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let (untagged, tag) = (frame(1, 100), [0x81, 0x00, 0x20, 0x05]);
+    bumps.ends[0].1.put_tagged(&untagged, tag);
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    let tagged = [&untagged[..12], &tag, &untagged[12..]].concat();
+    assert_eq!(bumps.ends[1].1.next_sent(), Some(tagged));
+}
+
+#[test]
+fn nobody_on_the_lan_speaks_for_the_link() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let mut forged = frame(1, 64);
+    forged[12..14].copy_from_slice(&Dialect::default().ethertype.to_be_bytes());
+    bumps.ends[0].1.put(&forged);
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    assert_eq!(bumps.ends[1].1.next_sent(), None);
+    assert_eq!(bumps.ends[0].0.counts().forged, 1);
+}
+
+/// A neighbour's frame is handed on although one before it is missing for good.
+#[test]
+fn frames_for_the_neighbour_wait_for_nobody() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let mut lldp = frame(2, 64);
+    lldp[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
+    let first = frame(1, 200);
+    bumps.ends[0].1.put(&first);
+    bumps.run(Span::ZERO, &mut |sent| sent.len() > 190);
+    bumps.ends[0].1.put(&lldp);
+    bumps.run(Span::from_us(300), &mut |sent| sent.len() > 190);
+    assert_eq!(bumps.ends[1].1.next_sent(), Some(lldp));
+    assert_eq!(bumps.ends[1].1.next_sent(), None);
+}
+
+#[test]
+fn a_lan_without_room_is_waited_for() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    bumps.ends[1].1.limit(Some(10));
+    let frames: Vec<_> = (0..200).map(|number| frame(number, 300)).collect();
+    let before = bumps.carry(&frames, |_| false);
+    assert_eq!(before, frames[..10]);
+    bumps.ends[1].1.limit(None);
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    let after: Vec<_> = std::iter::from_fn(|| bumps.ends[1].1.next_sent()).collect();
+    assert!(after == frames[10..]);
+}
+
+#[test]
+fn a_full_queue_drops_and_counts() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    for number in 0..5000 {
+        bumps.ends[0].1.put(&frame(number, 1514));
+    }
+    bumps.run(Span::from_ms(500), &mut |_| false);
+    let arrived = std::iter::from_fn(|| bumps.ends[1].1.next_sent()).count() as u64;
+    let counts = bumps.ends[0].0.counts();
+    assert!(counts.queue_dropped > 0);
+    assert_eq!(arrived + counts.queue_dropped, 5000);
+}
+
+/// Random, truncated and replayed frames on the side of the link change nothing for those that are meant.
+#[test]
+fn garbage_on_the_link_neither_stalls_nor_panics() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let mut state = 7;
+    let mut heard = Vec::new();
+    for round in 0..200_u32 {
+        let frames: Vec<_> = (0..10).map(|number| frame(round * 10 + number, 100)).collect();
+        for _ in 0..20 {
+            let garbage = match random(&mut state) % 3 {
+                0 => random_frame(&mut state),
+                1 => replayed(&heard, &mut state),
+                _ => truncated(&heard, &mut state),
+            };
+            bumps.ends[(random(&mut state) % 2) as usize].2.put(&garbage);
+        }
+        bumps.carry_and_hear(&frames, &mut heard);
+    }
+    // Forged signals may have cost frames, but the link still works.
+    bumps.run(Span::from_ms(500), &mut |_| false);
+    while bumps.ends[1].1.next_sent().is_some() {}
+    let frames: Vec<_> = (0..100).map(|number| frame(number, 100)).collect();
+    let arrived = bumps.carry(&frames, |_| false);
+    assert!(arrived.ends_with(&frames), "{} of {}", arrived.len(), frames.len());
+}
+
+/// Each end: the bump, its LAN and its link.
+struct Bumps {
+    ends: [(Bump<MemoryPort>, MemoryPort, MemoryPort); 2],
+    now: Time,
+    crossing: u64,
+}
+
+const RTT: Span = Span::from_us(200);
+const STEP: Span = Span::from_us(10);
+
+impl Bumps {
+    fn new() -> Self {
+        let end = |number| {
+            let (lan, link) = (MemoryPort::default(), MemoryPort::default());
+            let config = BumpConfig {
+                link: Config::for_link(Rate::gbps(1), Bytes::new(1518), RTT),
+                dialect: Dialect::default(),
+                source: MacAddr([2, 0, 0, 0, 0, number]),
+                ordered: true,
+                queue_bytes_max: 1 << 20,
+                slots: 4096,
+                handed_frames: 64,
+            };
+            (Bump::new(lan.clone(), link.clone(), config), lan, link)
+        };
+        Self { ends: [end(1), end(2)], now: Time::ZERO, crossing: 0 }
+    }
+
+    fn activate(&mut self) {
+        for epoch in 0..2 {
+            self.ends[epoch].0.end_mut().activate(self.now, epoch as u32 + 1);
+        }
+        self.run(Span::from_ms(5), &mut |_| false);
+        assert!(self.ends.iter().all(|(bump, ..)| bump.end().is_active()));
+    }
+
+    /// Lets time pass. What is sent over the link arrives at the next step, unless `lost` says otherwise.
+    fn run(&mut self, span: Span, lost: &mut dyn FnMut(&[u8]) -> bool) {
+        let until = self.now + span;
+        loop {
+            for (bump, ..) in &mut self.ends {
+                while bump.turn(self.now).unwrap() {}
+            }
+            for from in 0..2 {
+                while let Some(sent) = self.ends[from].2.next_sent() {
+                    self.crossing += 1;
+                    if !lost(&sent) {
+                        self.ends[1 - from].2.put(&sent);
+                    }
+                }
+            }
+            if self.now >= until {
+                break;
+            }
+            self.now += STEP;
+        }
+    }
+
+    /// Sends frames from the first LAN to the second, and loses every one on the link that `lost` says.
+    fn carry(&mut self, frames: &[Vec<u8>], mut lost: impl FnMut(u64) -> bool) -> Vec<Vec<u8>> {
+        let mut nth = 0;
+        for batch in frames.chunks(50) {
+            for frame in batch {
+                self.ends[0].1.put(frame);
+            }
+            self.run(Span::from_us(600), &mut |_| {
+                nth += 1;
+                lost(nth)
+            });
+        }
+        self.run(Span::from_ms(20), &mut |_| false);
+        std::iter::from_fn(|| self.ends[1].1.next_sent()).collect()
+    }
+
+    fn carry_and_hear(&mut self, frames: &[Vec<u8>], heard: &mut Vec<Vec<u8>>) {
+        for frame in frames {
+            self.ends[0].1.put(frame);
+        }
+        self.run(Span::from_us(300), &mut |sent| {
+            if heard.len() < 500 {
+                heard.push(sent.to_vec());
+            }
+            false
+        });
+    }
+
+    fn watch(&mut self, frames: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        let mut seen = Vec::new();
+        for frame in frames {
+            self.ends[0].1.put(frame);
+        }
+        self.run(Span::from_ms(2), &mut |sent| {
+            seen.push(sent.to_vec());
+            false
+        });
+        seen
+    }
+}
+
+fn frame(number: u32, len: usize) -> Vec<u8> {
+    let mut frame = vec![number as u8; len.max(18)];
+    frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
+    frame[12..14].copy_from_slice(&[0x08, 0x00]);
+    frame[14..18].copy_from_slice(&number.to_be_bytes());
+    frame
+}
+
+fn random(state: &mut u64) -> u64 {
+    *state = wiremend_units::mix(*state);
+    *state
+}
+
+fn random_frame(state: &mut u64) -> Vec<u8> {
+    let len = random(state) as usize % 100;
+    let mut frame: Vec<u8> = (0..len).map(|_| random(state) as u8).collect();
+    if len >= 14 {
+        frame[..6].copy_from_slice(&[0x01, 0x80, 0xC2, 0, 0, 0x0E]);
+        frame[12..14].copy_from_slice(&Dialect::default().ethertype.to_be_bytes());
+    }
+    frame
+}
+
+fn replayed(heard: &[Vec<u8>], state: &mut u64) -> Vec<u8> {
+    heard.get(random(state) as usize % heard.len().max(1)).cloned().unwrap_or_default()
+}
+
+fn truncated(heard: &[Vec<u8>], state: &mut u64) -> Vec<u8> {
+    let mut frame = replayed(heard, state);
+    frame.truncate(random(state) as usize % frame.len().max(1));
+    frame
+}

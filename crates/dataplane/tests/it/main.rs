@@ -1,0 +1,4 @@
+//! The data plane as it is used: bumps back to back in memory, and relays on real interfaces.
+
+mod bump;
+mod xdp;
