@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use wiremend_fabric::deadlock::{
-    Case, Check, CheckError, Cycle, Destination, Failures, Override, Reroute, Survey, Verdict,
+    Case, Check, CheckError, Cycle, Destination, Failures, Order, Override, Reroute, Survey, Verdict,
 };
 use wiremend_fabric::{Graph, Node, Topology};
 use wiremend_report::human;
@@ -18,7 +18,7 @@ use crate::terminal;
 /// Circles that are printed; JSON has more.
 const SHOWN_MAX: usize = 8;
 /// Names in a row that are printed.
-const NAMES_MAX: usize = 12;
+const NAMES_MAX: usize = 6;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let input = Input::load(&asked.scenario, &asked.set)?;
@@ -111,30 +111,15 @@ impl Told<'_> {
             count(self.check.class_count()),
             human::count(self.verdict.dependencies)
         );
-        let _ = match self.verdict.order {
-            Some(_) => writeln!(text, "Verdict    none: no buffer waits for itself on these routes"),
-            None => {
-                let lanes: u32 = self.verdict.components.iter().map(|component| component.lanes).sum();
-                writeln!(
-                    text,
-                    "Verdict    {} lanes wait for each other in circles",
-                    human::count(lanes.into())
-                )
-            }
-        };
         if let Some(order) = self.verdict.order {
-            let because = if order.up_down {
-                "every route goes up, away from the hosts, and then down: no lane down waits for one up. "
-            } else {
-                ""
-            };
-            let because = format!(
-                "{because}Computed: {} ranks order the lanes, and each waits only for lanes of a higher rank",
-                order.ranks
-            );
-            text.push_str(&labelled("Because", &because));
+            text.push_str(&labelled("Verdict", "none: no buffer waits for itself on these routes"));
+            text.push_str(&labelled("Because", &reason(order)));
+        } else {
+            let lanes: u32 = self.verdict.components.iter().map(|component| component.lanes).sum();
+            let circles = format!("{} lanes wait for each other in circles", human::count(lanes.into()));
+            text.push_str(&labelled("Verdict", &circles));
         }
-        text.push_str(&self.circles(self.verdict));
+        text.push_str(&self.circles(self.verdict, SHOWN_MAX));
         match self.survey {
             Some(survey) => text.push_str(&self.surveyed(survey)),
             None if self.asked.fail > 0 => {
@@ -148,10 +133,10 @@ impl Told<'_> {
         text
     }
 
-    fn circles(&self, verdict: &Verdict) -> String {
-        let mut text = String::new();
+    fn circles(&self, verdict: &Verdict, max: usize) -> String {
+        let (mut text, mut figures) = (String::new(), String::new());
         let all: Vec<&Cycle> = verdict.components.iter().flat_map(|component| &component.cycles).collect();
-        for cycle in all.iter().take(SHOWN_MAX) {
+        for cycle in all.iter().take(max) {
             let lanes = some(cycle.lanes.iter().map(|lane| self.graph.lane_name(*lane)), " → ");
             if cycle.looping.is_empty() {
                 let what = format!("{} lanes, no loop, all packets would arrive: {lanes}", cycle.lanes.len());
@@ -161,10 +146,14 @@ impl Told<'_> {
             let whose = some(cycle.looping.iter().map(|whose| self.destination(*whose)), ", ");
             let what = format!("of {} switches, for {whose}: {lanes}", cycle.lanes.len());
             text.push_str(&labelled("Loop", &what));
-            text.push_str(&labelled("", &self.filling(cycle)));
+            // Loops that are alike have the same figures; once is enough.
+            if figures != self.filling(cycle) {
+                figures = self.filling(cycle);
+                text.push_str(&labelled("", &figures));
+            }
         }
-        if all.len() > SHOWN_MAX {
-            let more = format!("and {} more; --json has them", all.len() - SHOWN_MAX);
+        if all.len() > max {
+            let more = format!("and {} more; --json has them", all.len() - max);
             text.push_str(&labelled("", &more));
         }
         text
@@ -181,7 +170,7 @@ impl Told<'_> {
             Some(fill) => {
                 write!(text, "at {} in about {fill} (α = {alpha}, {buffer} shared)", figures.injected)
             }
-            None => write!(text, "{} drain", figures.injected),
+            None => write!(text, "{} drain, no deadlock", figures.injected),
         };
         text
     }
@@ -205,9 +194,10 @@ impl Told<'_> {
             String::new()
         };
         let cases = human::count(survey.cases);
+        let ways = if survey.cases == 1 { "way" } else { "ways" };
         let none_or = |count: u64| if count == 0 { "none".to_owned() } else { human::count(count) };
         let what = format!(
-            "{cases} ways to take up to {} down{how}: {} make circles while only the switches at the link know, {} after all \
+            "{cases} {ways} to take up to {} down{how}: {} make circles while only the switches at the link know, {} after all \
              have rerouted",
             if self.asked.fail == 1 { "1 link".to_owned() } else { format!("{} links", self.asked.fail) },
             none_or(survey.cyclic_at_the_link),
@@ -217,7 +207,7 @@ impl Told<'_> {
         for case in survey.examples.iter().take(SHOWN_MAX / 2) {
             let links = some(case.links.iter().map(|link| self.graph.link_name(*link)), ", ");
             text.push_str(&labelled("Without", &format!("{links}, {}", in_words(case.reroute))));
-            text.push_str(&self.circles(&case.verdict));
+            text.push_str(&self.circles(&case.verdict, 1));
         }
         text
     }
@@ -300,6 +290,19 @@ struct Figures {
     fluid: Rate,
     injected: Rate,
     fill: Option<Span>,
+}
+
+/// Why nothing waits in a circle.
+fn reason(order: Order) -> String {
+    let up_down = if order.up_down {
+        "every route goes up, away from the hosts, and then down: no lane down waits for one up. "
+    } else {
+        ""
+    };
+    let ranks = order.ranks;
+    format!(
+        "{up_down}Computed: {ranks} ranks order the lanes, and each waits only for lanes of a higher rank"
+    )
 }
 
 fn in_words(reroute: Reroute) -> &'static str {

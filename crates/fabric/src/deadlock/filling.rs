@@ -62,9 +62,9 @@ pub struct Alpha {
 impl Alpha {
     /// `num / den`, if it is in the range.
     pub fn new(num: u64, den: u64) -> Option<Self> {
-        let is_within = den > 0 && u128::from(num) * 128 >= u128::from(den) && num / 8 <= den;
-        let is_at_most_8 = u128::from(num) <= u128::from(den) * 8;
-        (is_within && is_at_most_8).then_some(Self { num, den })
+        let (wide_num, wide_den) = (u128::from(num), u128::from(den));
+        let is_within = den > 0 && wide_num * 128 >= wide_den && wide_num <= wide_den * 8;
+        is_within.then_some(Self { num, den })
     }
 
     /// What one queue alone in a buffer holds when it pauses: αm/(1 + α).

@@ -141,8 +141,8 @@ impl Check<'_> {
     /// Examines many failures. The routes without any must have an order ([`Verdict::order`]): `None` if they have not.
     ///
     /// A failed link changes little, and that is what this looks at. If all switches keep a shortest way to a class, its
-    /// dependencies are among those of before. The classes for which one does not are added to them anew; if that
-    /// still has an order, the routes after the failure have one. Only otherwise all is computed for the case.
+    /// dependencies are among those of before. The classes for which one does not are computed anew; only if these do not
+    /// decide it, or for an example, all is computed for the case.
     pub fn survey(&self, failures: &Failures) -> Option<Survey> {
         let mut whole = Ways::new(&self.mesh, &self.hosts, &[]);
         let (before, _) = self
@@ -161,21 +161,25 @@ impl Check<'_> {
         for (links, alike) in &failures.cases {
             let changed = self.changed(links, &relying);
             for reroute in [Reroute::Everywhere, Reroute::AtTheLink] {
-                if self.surely_ordered(&before, &mut whole, links, reroute, &changed) {
+                let seen = self.glance(&before, &mut whole, links, reroute, &changed);
+                let is_kept = survey.keeps(reroute);
+                if seen == Glance::Ordered {
                     continue;
                 }
-                let verdict = self.failed(links, reroute);
-                if verdict.order.is_some() {
-                    continue;
+                if seen == Glance::Unclear || is_kept {
+                    let verdict = self.failed(links, reroute);
+                    if verdict.order.is_some() {
+                        continue;
+                    }
+                    if is_kept {
+                        let case = Case { links: links.clone(), stands_for: *alike, reroute, verdict };
+                        survey.examples.push(case);
+                    }
                 }
-                let cyclic = match reroute {
+                *match reroute {
                     Reroute::Everywhere => &mut survey.cyclic_everywhere,
                     Reroute::AtTheLink => &mut survey.cyclic_at_the_link,
-                };
-                *cyclic += alike;
-                if survey.examples.iter().filter(|case| case.reroute == reroute).count() < KEPT_MAX {
-                    survey.examples.push(Case { links: links.clone(), stands_for: *alike, reroute, verdict });
-                }
+                } += alike;
             }
         }
         Some(survey)
@@ -234,21 +238,23 @@ impl Check<'_> {
         ends
     }
 
-    /// Whether what was before and what changes have an order together.
-    fn surely_ordered(
+    /// What the classes that change tell: if they have an order together with all that was before, so has the case; if
+    /// they have none alone, nor has the case.
+    fn glance(
         &self,
         before: &Dependencies<'_>,
         whole: &mut Ways<'_>,
         links: &[LinkId],
         reroute: Reroute,
         changed: &[u32],
-    ) -> bool {
+    ) -> Glance {
         if changed.is_empty() {
-            return true;
+            return Glance::Ordered;
         }
         let dead = self.mesh.without(links);
         let mut remaining = Ways::new(&self.mesh, &self.hosts, &dead);
         let mut together = before.clone();
+        let mut alone = Dependencies::none(&self.mesh);
         let mut is_new = false;
         for number in changed {
             let class = &self.classes[*number as usize];
@@ -257,8 +263,30 @@ impl Check<'_> {
                 Reroute::AtTheLink => half_way(whole, &mut remaining, &dead, class),
             };
             is_new |= remaining.add(class, &next, &mut together);
+            remaining.add(class, &next, &mut alone);
         }
-        !is_new || ranks(&together).is_some()
+        if !is_new || ranks(&together).is_some() {
+            Glance::Ordered
+        } else if ranks(&alone).is_none() {
+            Glance::Cyclic
+        } else {
+            Glance::Unclear
+        }
+    }
+}
+
+/// What can be said without computing all.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Glance {
+    Ordered,
+    Cyclic,
+    Unclear,
+}
+
+impl Survey {
+    /// Whether one more example is welcome.
+    fn keeps(&self, reroute: Reroute) -> bool {
+        self.examples.iter().filter(|case| case.reroute == reroute).count() < KEPT_MAX
     }
 }
 
