@@ -31,6 +31,7 @@ Simulate:
 Explain:
   model        What corruption costs RDMA
   tune         Find the cheapest dummies and copies that reach a target
+  check        Foresee deadlocks of a lossless network
   capture      Read frames that were captured on a link
 
 Operate:
@@ -72,6 +73,7 @@ pub(crate) enum Command {
     Show(Show),
     Model(Box<explain::Model>),
     Tune(Box<explain::Tune>),
+    Check(explain::Check),
     Capture(Capture),
     Relay(operate::Relay),
     Lab(operate::Lab),

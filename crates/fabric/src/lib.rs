@@ -21,11 +21,15 @@
 //! [`Routes`] knows all shortest ways from every switch to every host; which of several a packet takes is the
 //! switch's choice. [`Plan`] cuts the graph where links are long, so that the pieces can be simulated side by side.
 //!
+//! [`deadlock`] asks whether a network that pauses instead of dropping can lock up: which buffers wait for which on these
+//! routes, with a link down, or with a wrong entry in a forwarding table.
+//!
 //! [`SizeTable`] is a distribution of flow sizes, one of the published ones or one's own; [`flow_list`] reads flows
 //! from a file.
 
 mod assign;
 mod builder;
+pub mod deadlock;
 pub mod flow_list;
 mod graph;
 mod names;

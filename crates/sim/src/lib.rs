@@ -46,7 +46,7 @@ mod source;
 mod store;
 mod wires;
 
-pub use build::{BuildError, Files};
+pub use build::{BuildError, Files, network};
 pub use frame::{Frame, Kind};
 pub use host::HostCounters;
 pub use lossless::{PauseCounters, SwitchCounters};

@@ -1,9 +1,13 @@
-//! Arguments of what is answered by reckoning: `model` and `tune`.
+//! Arguments of what is answered by reckoning: `model`, `tune` and `check`.
 
+use std::num::NonZeroU8;
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand, ValueEnum};
+use wiremend_fabric::deadlock::Alpha;
 use wiremend_model::Mend;
+use wiremend_scenario::Override;
 use wiremend_units::{Bytes, Rate, Span, parse_probability};
 
 /// What corruption costs RDMA
@@ -291,6 +295,71 @@ pub(crate) struct TargetArgs {
     /// 99.99 % of the flows take at most this long
     #[arg(long = "target-p9999", value_name = "TIME")]
     pub(crate) p9999: Option<Span>,
+}
+
+/// Foresee deadlocks of a lossless network
+///
+/// With priority-based flow control a buffer that is full pauses the one before it. This examines which buffers wait for which on
+/// the routes of a scenario, and lists those that wait in a circle: routing loops, with the least rate of packets that
+/// makes a loop a deadlock and the time that takes, and circles in which all packets would arrive. Or it says that there
+/// are none, and why.
+///
+/// Routes are all shortest ways. --fail also takes links down, one after the other, and examines the routes twice: while
+/// only the switches at the link know, and after all have recomputed.
+///
+/// The exit status is 1 if there is a circle.
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend check tour
+  wiremend check tour --set topology.k=16 --fail 1
+  wiremend check tour --override edge0-0:h0:agg0-0 --rate 2Gbps --alpha 1/16
+  wiremend check mine.toml --override s1:h3:s0 --ttl 16 --json")]
+pub(crate) struct Check {
+    /// A name of `wiremend list`, a path to a .toml file, or - for stdin
+    #[arg(value_name = "SCENARIO", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) scenario: String,
+    /// Change a value: a path such as topology.k; may be given several times
+    #[arg(long, value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<Override>,
+    /// The variant whose network is meant [default: the first]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) variant: Option<String>,
+    /// Take up to so many links between switches down, in all ways; alike links of a fat-tree or leaf–spine once
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3))]
+    pub(crate) fail: u32,
+    /// At this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
+    /// several times
+    #[arg(long = "override", value_name = "SWITCH:DEST:NEXT")]
+    pub(crate) overrides: Vec<String>,
+    /// Packets enter a loop at this rate [default: that of the loop's slowest link]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<Rate>,
+    /// Packets enter a loop with this TTL, 1 to 255
+    #[arg(long, value_name = "N", default_value = "64", value_parser = ttl)]
+    pub(crate) ttl: NonZeroU8,
+    /// α: the share of the free buffer that an ingress queue may take before it pauses, 1/128 to 8
+    #[arg(long, value_name = "A", default_value = "1/16")]
+    pub(crate) alpha: Alpha,
+    /// Buffer that the ports of a switch share, without headroom
+    #[arg(long, value_name = "SIZE", default_value = "12MB", value_parser = shared_buffer)]
+    pub(crate) buffer: Bytes,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn ttl(text: &str) -> Result<NonZeroU8, String> {
+    text.parse().map_err(|_| "a TTL is a whole number from 1 to 255".to_owned())
+}
+
+fn shared_buffer(text: &str) -> Result<Bytes, String> {
+    let bytes: Bytes = text.parse().map_err(|error: wiremend_units::BadQuantity| error.to_string())?;
+    if (1_000..=1_000_000_000_000).contains(&bytes.get()) {
+        Ok(bytes)
+    } else {
+        Err("a switch shares 1kB to 1000GB".to_owned())
+    }
 }
 
 /// Beyond, hardly anything gets through, and nothing here is meant for that.

@@ -1,5 +1,6 @@
 //! A file for each command.
 
+mod check;
 mod completions;
 mod decode;
 mod lab;
@@ -34,6 +35,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
             None => model::run(&asked),
         },
         Some(Command::Tune(asked)) => tune::run(&asked),
+        Some(Command::Check(asked)) => check::run(&asked),
         Some(Command::Capture(asked)) => match asked.command {
             CaptureCommand::Decode(asked) => decode::run(&asked),
         },

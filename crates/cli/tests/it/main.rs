@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod captures;
+mod check;
 mod claims;
 mod decode;
 mod dissector;

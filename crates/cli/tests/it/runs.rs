@@ -160,7 +160,9 @@ fn every_command_has_examples_in_its_help() {
     {
         assert!(help.contains(group), "{help}");
     }
-    for name in ["run", "trace", "repro", "list", "show", "model", "tune", "capture", "completions", "man"] {
+    for name in
+        ["run", "trace", "repro", "list", "show", "model", "tune", "check", "capture", "completions", "man"]
+    {
         let help = wiremend(&[name, "--help"]).ok();
         assert!(help.contains("Examples:\n  wiremend "), "{help}");
     }

@@ -31,6 +31,7 @@ use crate::source::Sources;
 use crate::wires::Wires;
 
 pub(crate) use topology::links;
+pub use topology::network;
 
 /// Why a scenario that reads well cannot be run, and where it says so.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -20,6 +20,11 @@ pub(super) fn size(scenario: &Scenario) -> Size {
     }
 }
 
+/// The network of a scenario without anything that moves in it, and its shape if it is not written link by link.
+pub fn network(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildError> {
+    Ok((graph(scenario)?, plan(scenario)))
+}
+
 pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
     let built = match (&scenario.topology.shape, plan(scenario)) {
         (_, Some(topology)) => topology.build(cables(scenario)),

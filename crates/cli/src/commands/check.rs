@@ -1,0 +1,334 @@
+//! `wiremend check`: whether a lossless network can lock up.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use wiremend_fabric::deadlock::{
+    Case, Check, CheckError, Cycle, Destination, Failures, Order, Override, Reroute, Survey, Verdict,
+};
+use wiremend_fabric::{Graph, Node, Topology};
+use wiremend_report::human;
+use wiremend_units::{NodeId, Rate, Span};
+
+use crate::args::explain::Check as Asked;
+use crate::failure::{Answer, Failure};
+use crate::input::Input;
+use crate::terminal;
+
+/// Circles that are printed; JSON has more.
+const SHOWN_MAX: usize = 8;
+/// Names in a row that are printed.
+const NAMES_MAX: usize = 6;
+
+pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    let input = Input::load(&asked.scenario, &asked.set)?;
+    let variant = input.variants(asked.variant.as_slice())?[0];
+    let (graph, topology) =
+        wiremend_sim::network(&variant.scenario).map_err(|error| input.refused(&error))?;
+    let overrides = asked.overrides.iter().map(|text| parse_override(&graph, text));
+    let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
+    let refused = |error: CheckError| Failure::Input(described(&graph, &error));
+    let check = Check::new(&graph, &overrides).map_err(refused)?;
+    let failures = failures(asked.fail, topology.as_ref().filter(|_| overrides.is_empty()), &graph);
+    let failures = failures.map_err(refused)?;
+    let verdict = check.verdict();
+    let survey = failures.and_then(|failures| check.survey(&failures));
+    let answer = Told { asked, graph: &graph, check: &check, verdict: &verdict, survey: survey.as_ref() };
+    terminal::print(&if asked.json { format!("{:#}\n", answer.json()) } else { answer.text() })?;
+    let is_cyclic = |survey: &Survey| survey.cyclic_everywhere + survey.cyclic_at_the_link > 0;
+    let is_free = verdict.order.is_some() && !survey.as_ref().is_some_and(is_cyclic);
+    Ok(if is_free { Answer::Yes } else { Answer::No })
+}
+
+fn failures(count: u32, topology: Option<&Topology>, graph: &Graph) -> Result<Option<Failures>, CheckError> {
+    let alike = topology.filter(|_| count == 1).and_then(|shape| Failures::one_of_each_kind(shape, graph));
+    match (count, alike) {
+        (0, _) => Ok(None),
+        (_, Some(alike)) => Ok(Some(alike)),
+        _ => Failures::up_to(count, graph).map(Some),
+    }
+}
+
+/// `SWITCH:DEST:NEXT`. Names may have colons in them too: then it is what fits.
+fn parse_override(graph: &Graph, text: &str) -> Result<Override, Failure> {
+    let node = |name: &str| graph.node_by_name(name);
+    let colons: Vec<usize> = text.match_indices(':').map(|(at, _)| at).collect();
+    for (place, first) in colons.iter().enumerate() {
+        for second in &colons[place + 1..] {
+            let names = (node(&text[..*first]), node(&text[first + 1..*second]), node(&text[second + 1..]));
+            if let (Some(at), Some(to), Some(next)) = names
+                && let Node::Switch(switch) = graph.node(at)
+            {
+                return Ok(Override { switch, to, next });
+            }
+        }
+    }
+    Err(Failure::Input(format!("--override {text}: {}", what_is_wrong(graph, text))))
+}
+
+fn what_is_wrong(graph: &Graph, text: &str) -> String {
+    let parts: Vec<&str> = text.split(':').collect();
+    let [at, to, next] = parts[..] else {
+        return "write SWITCH:DEST:NEXT, such as edge0-0:h3:agg0-1".to_owned();
+    };
+    let switches: Vec<&str> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
+    match graph.node_by_name(at).map(|node| graph.node(node)) {
+        None => return wiremend_scenario::or_nearest("switch", at, &switches),
+        Some(Node::Host(_)) => return format!("`{at}` is a host; a switch forwards"),
+        Some(Node::Switch(_)) => {}
+    }
+    let all: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
+    let (what, name) =
+        if graph.node_by_name(to).is_none() { ("destination", to) } else { ("neighbour", next) };
+    wiremend_scenario::or_nearest(what, name, &all)
+}
+
+fn described(graph: &Graph, error: &CheckError) -> String {
+    let option = match error {
+        CheckError::TooManyCases { .. } => "--fail: ",
+        CheckError::TooDense { .. } => "",
+        _ => "--override: ",
+    };
+    format!("{option}{}", error.describe(graph))
+}
+
+/// What is told.
+struct Told<'a> {
+    asked: &'a Asked,
+    graph: &'a Graph,
+    check: &'a Check<'a>,
+    verdict: &'a Verdict,
+    survey: Option<&'a Survey>,
+}
+
+impl Told<'_> {
+    fn text(&self) -> String {
+        let count = |count: usize| human::count(count as u64);
+        let mut text = format!(
+            "Looked at  {} switches, {} lanes between them, {} classes of destinations, {} dependencies\n",
+            count(self.graph.switch_count() as usize),
+            count(self.check.lane_count()),
+            count(self.check.class_count()),
+            human::count(self.verdict.dependencies)
+        );
+        if let Some(order) = self.verdict.order {
+            text.push_str(&labelled("Verdict", "none: no buffer waits for itself on these routes"));
+            text.push_str(&labelled("Because", &reason(order)));
+        } else {
+            let lanes: u32 = self.verdict.components.iter().map(|component| component.lanes).sum();
+            let circles = format!("{} lanes wait for each other in circles", human::count(lanes.into()));
+            text.push_str(&labelled("Verdict", &circles));
+        }
+        text.push_str(&self.circles(self.verdict, SHOWN_MAX));
+        match self.survey {
+            Some(survey) => text.push_str(&self.surveyed(survey)),
+            None if self.asked.fail > 0 => {
+                text.push_str(&labelled(
+                    "Failures",
+                    "not looked at, since the routes have circles without any",
+                ));
+            }
+            None => {}
+        }
+        text
+    }
+
+    fn circles(&self, verdict: &Verdict, max: usize) -> String {
+        let (mut text, mut figures) = (String::new(), String::new());
+        let all: Vec<&Cycle> = verdict.components.iter().flat_map(|component| &component.cycles).collect();
+        for cycle in all.iter().take(max) {
+            let lanes = some(cycle.lanes.iter().map(|lane| self.graph.lane_name(*lane)), " → ");
+            if cycle.looping.is_empty() {
+                let what = format!("{} lanes, no loop, all packets would arrive: {lanes}", cycle.lanes.len());
+                text.push_str(&labelled("Circle", &what));
+                continue;
+            }
+            let whose = some(cycle.looping.iter().map(|whose| self.destination(*whose)), ", ");
+            let what = format!("of {} switches, for {whose}: {lanes}", cycle.lanes.len());
+            text.push_str(&labelled("Loop", &what));
+            // Loops that are alike have the same figures; once is enough.
+            if figures != self.filling(cycle) {
+                figures = self.filling(cycle);
+                text.push_str(&labelled("", &figures));
+            }
+        }
+        if all.len() > max {
+            let more = format!("and {} more; --json has them", all.len() - max);
+            text.push_str(&labelled("", &more));
+        }
+        text
+    }
+
+    fn filling(&self, cycle: &Cycle) -> String {
+        let Some(figures) = self.figures(cycle) else { return String::new() };
+        let Asked { ttl, alpha, buffer, .. } = self.asked;
+        let mut text = format!(
+            "deadlock above {} at TTL {ttl} (B/⌈TTL/n⌉; as a fluid, nB/TTL, {}); ",
+            figures.exact, figures.fluid
+        );
+        let _ = match figures.fill {
+            Some(fill) => {
+                write!(text, "at {} in about {fill} (α = {alpha}, {buffer} shared)", figures.injected)
+            }
+            None => write!(text, "{} drain, no deadlock", figures.injected),
+        };
+        text
+    }
+
+    fn figures(&self, cycle: &Cycle) -> Option<Figures> {
+        let Asked { rate, ttl, alpha, buffer, .. } = *self.asked;
+        let found = cycle.routing_loop(self.graph)?;
+        let injected = rate.unwrap_or(found.rate);
+        Some(Figures {
+            exact: found.exact_rate(ttl),
+            fluid: found.fluid_rate(ttl),
+            injected,
+            fill: found.time_to_fill(injected, ttl, alpha, buffer),
+        })
+    }
+
+    fn surveyed(&self, survey: &Survey) -> String {
+        let how = if survey.by_symmetry {
+            format!(" ({} examined, which stand for all that are alike)", survey.examined)
+        } else {
+            String::new()
+        };
+        let cases = human::count(survey.cases);
+        let ways = if survey.cases == 1 { "way" } else { "ways" };
+        let none_or = |count: u64| if count == 0 { "none".to_owned() } else { human::count(count) };
+        let what = format!(
+            "{cases} {ways} to take up to {} down{how}: {} make circles while only the switches at the link know, {} after all \
+             have rerouted",
+            if self.asked.fail == 1 { "1 link".to_owned() } else { format!("{} links", self.asked.fail) },
+            none_or(survey.cyclic_at_the_link),
+            none_or(survey.cyclic_everywhere),
+        );
+        let mut text = labelled("Failures", &what);
+        for case in survey.examples.iter().take(SHOWN_MAX / 2) {
+            let links = some(case.links.iter().map(|link| self.graph.link_name(*link)), ", ");
+            text.push_str(&labelled("Without", &format!("{links}, {}", in_words(case.reroute))));
+            text.push_str(&self.circles(&case.verdict, 1));
+        }
+        text
+    }
+
+    fn destination(&self, destination: Destination) -> String {
+        match destination.host {
+            Some(host) => self.name(self.graph.host_node(host)),
+            None => format!("hosts of {}", self.name(self.graph.switch_node(destination.tor))),
+        }
+    }
+
+    fn name(&self, node: NodeId) -> String {
+        self.graph.name(node).to_owned()
+    }
+
+    fn json(&self) -> Value {
+        let mut value = self.verdict_json(self.verdict);
+        value["scenario"] = json!(self.asked.scenario);
+        value["switches"] = json!(self.graph.switch_count());
+        value["lanes"] = json!(self.check.lane_count());
+        value["classes"] = json!(self.check.class_count());
+        value["failures"] = json!(self.survey.map(|survey| {
+            let case = |case: &Case| {
+                let mut value = self.verdict_json(&case.verdict);
+                let links: Vec<_> = case.links.iter().map(|link| self.graph.link_name(*link)).collect();
+                value["links"] = json!(links);
+                value["stands_for"] = json!(case.stands_for);
+                value["rerouted"] = json!(match case.reroute {
+                    Reroute::Everywhere => "everywhere",
+                    Reroute::AtTheLink => "at-the-link",
+                });
+                value
+            };
+            json!({
+                "cases": survey.cases,
+                "examined": survey.examined,
+                "by_symmetry": survey.by_symmetry,
+                "cyclic_at_the_link": survey.cyclic_at_the_link,
+                "cyclic_everywhere": survey.cyclic_everywhere,
+                "examples": survey.examples.iter().map(case).collect::<Vec<_>>(),
+            })
+        }));
+        value
+    }
+
+    fn verdict_json(&self, verdict: &Verdict) -> Value {
+        let components = verdict.components.iter().map(|component| {
+            let cycles: Vec<_> = component.cycles.iter().map(|cycle| self.cycle_json(cycle)).collect();
+            json!({ "lanes": component.lanes, "cycles": cycles })
+        });
+        json!({
+            "deadlock_free": verdict.order.is_some(),
+            "dependencies": verdict.dependencies,
+            "order": verdict.order.map(|order| json!({ "ranks": order.ranks, "up_down": order.up_down })),
+            "components": components.collect::<Vec<_>>(),
+        })
+    }
+
+    fn cycle_json(&self, cycle: &Cycle) -> Value {
+        let switch = |lane: &wiremend_units::LaneId| self.name(self.graph.lane_from(*lane));
+        let mut value = json!({
+            "kind": if cycle.looping.is_empty() { "dependency" } else { "loop" },
+            "lanes": cycle.lanes.iter().map(|lane| self.graph.lane_name(*lane)).collect::<Vec<_>>(),
+            "switches": cycle.lanes.iter().map(switch).collect::<Vec<_>>(),
+            "destinations": cycle.looping.iter().map(|whose| self.destination(*whose)).collect::<Vec<_>>(),
+        });
+        if let Some(figures) = self.figures(cycle) {
+            value["least_rate_bps"] = json!(figures.exact.bits_per_s());
+            value["least_rate_fluid_bps"] = json!(figures.fluid.bits_per_s());
+            value["rate_bps"] = json!(figures.injected.bits_per_s());
+            value["time_to_fill_s"] = json!(figures.fill.map(Span::as_secs_f64));
+        }
+        value
+    }
+}
+
+/// What makes a loop a deadlock.
+struct Figures {
+    exact: Rate,
+    fluid: Rate,
+    injected: Rate,
+    fill: Option<Span>,
+}
+
+/// Why nothing waits in a circle.
+fn reason(order: Order) -> String {
+    let up_down = if order.up_down {
+        "every route goes up, away from the hosts, and then down: no lane down waits for one up. "
+    } else {
+        ""
+    };
+    let ranks = order.ranks;
+    format!(
+        "{up_down}Computed: {ranks} ranks order the lanes, and each waits only for lanes of a higher rank"
+    )
+}
+
+fn in_words(reroute: Reroute) -> &'static str {
+    match reroute {
+        Reroute::Everywhere => "after all switches have rerouted",
+        Reroute::AtTheLink => "while only the switches at the link know",
+    }
+}
+
+/// The first of many names.
+fn some(names: impl ExactSizeIterator<Item = String>, between: &str) -> String {
+    let more = names.len().saturating_sub(NAMES_MAX);
+    let mut text = names.take(NAMES_MAX).collect::<Vec<_>>().join(between);
+    if more > 0 {
+        let _ = write!(text, "{between}{more} more");
+    }
+    text
+}
+
+/// Text beside its label, as wide as the terminal.
+fn labelled(label: &str, text: &str) -> String {
+    const INDENT: usize = 11;
+    let lines = terminal::wrapped(text, terminal::stdout().width.saturating_sub(INDENT));
+    let labels = std::iter::once(label).chain(std::iter::repeat(""));
+    lines.lines().zip(labels).fold(String::new(), |mut all, (line, label)| {
+        let _ = writeln!(all, "{label:<INDENT$}{line}");
+        all
+    })
+}

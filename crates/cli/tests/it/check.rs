@@ -1,0 +1,107 @@
+//! `wiremend check`: circles of buffers, with their figures; or none, with the reason.
+
+use crate::program::{wiremend, wiremend_with};
+
+/// The PFC draft's Fig. 1: two 40G switches.
+const TWO: &str = "title = \"two switches\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\nrate = \"40Gbps\"\n\
+    [[workload]]\nkind = \"flows\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h3\"\nbytes = \"1KiB\"\n";
+
+const LOOP: [&str; 4] = ["check", "-", "--override", "s1:h3:s0"];
+
+#[test]
+fn a_fat_tree_has_none_and_the_reason_is_said() {
+    let text = wiremend(&["check", "tour"]).ok();
+    for part in ["Looked at  ", " lanes between them", "none: no buffer waits", "goes up, away", "4 ranks"] {
+        assert!(text.replace("\n           ", " ").contains(part), "`{part}` in {text}");
+    }
+    let json = wiremend(&["check", "tour", "--set", "topology.k=4", "--json"]).json();
+    assert_eq!((&json["deadlock_free"], &json["order"]["up_down"]), (&true.into(), &true.into()));
+    let counts = ["switches", "lanes", "classes", "dependencies"].map(|key| json[key].as_u64().unwrap());
+    assert_eq!(counts, [20, 64, 8, 128]);
+    assert!(json["failures"].is_null() && json["components"].as_array().is_some_and(Vec::is_empty));
+}
+
+#[test]
+fn the_loop_of_two_switches_has_its_figures() {
+    let told = wiremend_with(TWO, &[&LOOP[..], &["--rate", "2Gbps", "--alpha", "1"]].concat());
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let text = told.stdout.replace("\n           ", " ");
+    for part in [
+        "2 lanes wait for each other in circles",
+        "Loop       of 2 switches, for h3: s0>s1 → s1>s0",
+        "deadlock above 1.25Gbps at TTL 64",
+        "at 2Gbps in about 128ms (α = 1, 12MB shared)",
+    ] {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+    for (ttl, least) in [("64", 1_250_000_000), ("32", 2_500_000_000_u64), ("16", 5_000_000_000)] {
+        let told = wiremend_with(TWO, &[&LOOP[..], &["--ttl", ttl, "--rate", "1Gbps", "--json"]].concat());
+        assert_eq!(told.code, Some(1), "{}", told.stderr);
+        let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+        let cycle = &json["components"][0]["cycles"][0];
+        assert_eq!(cycle["kind"], "loop");
+        assert_eq!(cycle["switches"], serde_json::json!(["s0", "s1"]));
+        assert_eq!(cycle["destinations"], serde_json::json!(["h3"]));
+        assert_eq!(cycle["least_rate_bps"], least);
+        assert_eq!(cycle["least_rate_fluid_bps"], least);
+        assert!(cycle["time_to_fill_s"].is_null(), "1 Gb/s drain");
+    }
+}
+
+#[test]
+fn failed_links_make_loops_until_all_switches_know() {
+    let told = wiremend(&["check", "tour", "--set", "topology.k=4", "--fail", "1", "--json"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+    let failures = &json["failures"];
+    let counts = ["cases", "examined", "cyclic_at_the_link", "cyclic_everywhere"]
+        .map(|key| failures[key].as_u64().unwrap());
+    assert_eq!(counts, [32, 2, 32, 0]);
+    assert_eq!(failures["examples"][0]["links"], serde_json::json!(["edge0-0-agg0-0"]));
+    assert_eq!(failures["examples"][0]["rerouted"], "at-the-link");
+    let text = wiremend(&["check", "tour", "--set", "topology.k=4", "--fail", "1"])
+        .stdout
+        .replace("\n           ", " ");
+    for part in
+        ["32 ways to take up to 1 link down (2 examined", "32 make circles while only", "none after all"]
+    {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+    // Two switches have no way around the link between them, and nobody to send back to.
+    let text = wiremend_with(TWO, &["check", "-", "--fail", "1"]).ok();
+    assert!(text.contains("1 way to take up to 1 link down: none make circles"), "{text}");
+    let text = wiremend_with(TWO, &[&LOOP[..], &["--fail", "1"]].concat()).stdout;
+    assert!(text.contains("not looked at"), "{text}");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_the_remedy() {
+    let cases: &[(&[&str], &str)] = &[
+        (&["--override", "s1:h3"], "write SWITCH:DEST:NEXT"),
+        (&["--override", "s9:h3:s0"], "unknown switch `s9`"),
+        (&["--override", "h1:h3:s0"], "`h1` is a host"),
+        (&["--override", "s1:h9:s0"], "unknown destination `h9`"),
+        (&["--override", "s1:h3:s7"], "unknown neighbour `s7`"),
+        (&["--override", "s1:h3:h0"], "no link joins `s1` and `h0`; its neighbours are h2, h3, s0"),
+        (&["--override", "s1:h3:h2"], "passes nothing on"),
+        (&["--override", "s1:h3:s0", "--override", "s1:h3:s0"], "leave one"),
+        (&["--ttl", "0"], "from 1 to 255"),
+        (&["--ttl", "256"], "from 1 to 255"),
+        (&["--alpha", "0"], "from 1/128 to 8"),
+        (&["--alpha", "9"], "from 1/128 to 8"),
+        (&["--rate", "fast"], "--rate"),
+        (&["--rate", "0Gbps"], "--rate"),
+        (&["--buffer", "0B"], "1kB to 1000GB"),
+        (&["--fail", "4"], "--fail"),
+        (&["--variant", "nope"], "unknown variant"),
+        (&["--set", "topology.switches=0"], "topology.switches"),
+    ];
+    for (arguments, part) in cases {
+        let line = wiremend_with(TWO, &[&["check", "-"], *arguments].concat()).refused(2);
+        assert!(line.contains(part), "`{part}` in {line}");
+    }
+    let line = wiremend(&["check", "tour", "--set", "topology.k=8", "--fail", "3"]).refused(2);
+    assert!(line.contains("--fail: 2796416 cases of failed links are too many: at most 10000"), "{line}");
+    let line = wiremend(&["check", "tuor"]).refused(2);
+    assert!(line.contains("did you mean `tour`"), "{line}");
+}
