@@ -145,9 +145,9 @@ impl<P: Port> Bump<P> {
         [self.end.next_timeout(), refused, paced].into_iter().flatten().min()
     }
 
-    /// Whether a frame waits anywhere in it on its way to the link.
+    /// Whether no frame waits in it on its way to the link, or for room on the LAN.
     pub fn is_empty(&self) -> bool {
-        self.staged.is_empty() && self.queue.front().is_none()
+        self.staged.is_empty() && self.queue.front().is_none() && self.backlog.is_empty()
     }
 
     /// The end of the link.

@@ -5,8 +5,10 @@
 //! | kernel | redirected to the link, except those that look like the link's own, which only the socket sees | redirected to the LAN, except the link's own, which only the socket sees |
 //! | relay | dropped after the socket has seen them | dropped after the socket has seen them |
 //!
-//! Each direction is taken over by itself, when its protection begins, and given back when it ends. The rule changes first and the
-//! socket's filter after it: what arrives between the two, for some tens of microseconds, is lost, and never seen twice.
+//! Each direction is taken over by itself, when its protection begins, and given back when it ends. Taking over, the rule changes first
+//! and the socket's filter after it. Giving back, the socket is told first to see no more; what it has seen is carried to its end; and only
+//! then the kernel goes on, or its frames would overtake those. What arrives between the two steps is lost, and never seen twice: some
+//! tens of microseconds, unless somebody else is changing interfaces at that very time.
 
 use wiremend_proto::link::Endpoint;
 
@@ -18,18 +20,31 @@ use crate::sys::packet::Tap;
 /// The two ports, and who has them.
 #[derive(Debug)]
 pub(super) struct Junction {
-    lan: String,
-    link: String,
+    lan: Port,
+    link: Port,
     ethertype: u16,
-    lan_is_ours: bool,
-    link_is_ours: bool,
+}
+
+#[derive(Debug)]
+struct Port {
+    name: String,
+    owner: Owner,
+}
+
+/// Who carries what arrives on a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Owner {
+    Kernel,
+    Relay,
+    /// The relay carries what it has seen, and sees no more.
+    Leaving,
 }
 
 impl Junction {
     /// Leaves both directions to the kernel.
     pub(super) fn new(lan: &str, link: &str, ethertype: u16) -> Result<Self, Refused> {
-        let mut junction =
-            Self { lan: lan.into(), link: link.into(), ethertype, lan_is_ours: true, link_is_ours: true };
+        let port = |name: &str| Port { name: name.into(), owner: Owner::Relay };
+        let mut junction = Self { lan: port(lan), link: port(link), ethertype };
         junction.leave_all()?;
         Ok(junction)
     }
@@ -42,54 +57,61 @@ impl Junction {
 
     /// Leaves both directions to the kernel.
     pub(super) fn leave_all(&mut self) -> Result<(), Refused> {
-        self.redirect(&self.lan, &self.link)?;
-        self.redirect(&self.link, &self.lan)?;
-        (self.lan_is_ours, self.link_is_ours) = (false, false);
+        self.redirect(&self.lan.name, &self.link.name)?;
+        self.redirect(&self.link.name, &self.lan.name)?;
+        (self.lan.owner, self.link.owner) = (Owner::Kernel, Owner::Kernel);
         Ok(())
     }
 
-    /// Takes over or gives back what the end of the link has begun or ended. `empty`: nothing waits for the link.
+    /// Takes over or gives back what the end of the link has begun or ended. `drained`: all that the sockets had seen before was taken, and
+    /// nothing waits for either port. True: it is not done yet, and is to be called again without waiting.
     #[inline]
     pub(super) fn follow(
         &mut self,
         end: &Endpoint<Slot>,
-        empty: bool,
+        drained: bool,
         sockets: [&LinuxPort; 2],
-    ) -> Result<(), Refused> {
-        let wants_lan = !end.is_plain() || (self.lan_is_ours && !empty);
-        if wants_lan != self.lan_is_ours {
-            self.change_lan(wants_lan, sockets[0])?;
+    ) -> Result<bool, Refused> {
+        // Nothing is given back as long as something waits: what comes behind it would be lost.
+        let busy = |port: &Port| port.owner == Owner::Relay && !drained;
+        let ours = [!end.is_plain() || busy(&self.lan), end.is_receiving() || busy(&self.link)];
+        let settled = |port: &Port, ours| port.owner == if ours { Owner::Relay } else { Owner::Kernel };
+        if settled(&self.lan, ours[0]) && settled(&self.link, ours[1]) {
+            return Ok(false);
         }
-        if end.is_receiving() != self.link_is_ours {
-            self.change_link(end.is_receiving(), sockets[1])?;
-        }
-        Ok(())
+        self.change(ours, drained, sockets)
     }
 
     #[cold]
-    fn change_lan(&mut self, ours: bool, socket: &LinuxPort) -> Result<(), Refused> {
-        if ours {
-            tc::Rule::Drop { on: self.lan.clone() }.apply()?;
-            tap(socket, Tap::All, &self.lan)?;
-        } else {
-            tap(socket, Tap::Only(self.ethertype), &self.lan)?;
-            self.redirect(&self.lan, &self.link)?;
+    fn change(&mut self, ours: [bool; 2], drained: bool, sockets: [&LinuxPort; 2]) -> Result<bool, Refused> {
+        let mut unsettled = false;
+        for (at, socket) in sockets.into_iter().enumerate() {
+            let [port, other] = if at == 0 { [&self.lan, &self.link] } else { [&self.link, &self.lan] };
+            let owner = match (ours[at], port.owner) {
+                (true, Owner::Kernel) => {
+                    tc::Rule::Drop { on: port.name.clone() }.apply()?;
+                    tap(socket, Tap::All, &port.name)?;
+                    Owner::Relay
+                }
+                (true, Owner::Leaving) => {
+                    tap(socket, Tap::All, &port.name)?;
+                    Owner::Relay
+                }
+                (false, Owner::Relay) => {
+                    tap(socket, Tap::Only(self.ethertype), &port.name)?;
+                    Owner::Leaving
+                }
+                (false, Owner::Leaving) if drained => {
+                    self.redirect(&port.name, &other.name)?;
+                    Owner::Kernel
+                }
+                (_, owner) => owner,
+            };
+            unsettled |= owner == Owner::Leaving;
+            let port = if at == 0 { &mut self.lan } else { &mut self.link };
+            port.owner = owner;
         }
-        self.lan_is_ours = ours;
-        Ok(())
-    }
-
-    #[cold]
-    fn change_link(&mut self, ours: bool, socket: &LinuxPort) -> Result<(), Refused> {
-        if ours {
-            tc::Rule::Drop { on: self.link.clone() }.apply()?;
-            tap(socket, Tap::All, &self.link)?;
-        } else {
-            tap(socket, Tap::Only(self.ethertype), &self.link)?;
-            self.redirect(&self.link, &self.lan)?;
-        }
-        self.link_is_ours = ours;
-        Ok(())
+        Ok(unsettled)
     }
 
     fn redirect(&self, from: &str, to: &str) -> Result<(), Refused> {

@@ -161,8 +161,8 @@ impl Service {
         let turned = self.bump.turn(now);
         let more = turned.map_err(|source| Unusable::Io { what: "an interface".into(), source })?;
         let sockets = [self.bump.lan(), self.bump.link()];
-        self.junction.follow(self.bump.end(), self.bump.is_empty(), sockets)?;
-        Ok(more)
+        let unsettled = self.junction.follow(self.bump.end(), !more && self.bump.is_empty(), sockets)?;
+        Ok(more || unsettled)
     }
 
     fn pause(&mut self, retry_at: Time) -> Result<(), Unusable> {
@@ -188,12 +188,14 @@ impl Service {
         self.set_wanted(false);
         loop {
             let now = self.clock.now();
-            self.turn(now)?;
-            let over = self.bump.end().is_plain() && self.bump.is_empty();
+            let more = self.turn(now)?;
+            let over = self.bump.end().is_plain() && self.bump.is_empty() && !more;
             if over || now >= until {
                 break;
             }
-            self.pause(now + Span::from_ms(1))?;
+            if !more {
+                self.pause(now + Span::from_ms(1))?;
+            }
         }
         Ok(self.junction.leave_all()?)
     }
