@@ -255,13 +255,15 @@ type Relay = Bump<Impaired<LinuxPort>>;
 fn relay(side: usize, loss: f64, lan: LinuxPort, link: LinuxPort) -> Result<Relay, Trouble> {
     let ailment = Ailment { loss, ..Ailment::default() };
     let link = Impaired::new(link, ailment.impairments(side as u64)?);
-    let mut bump = Bump::new(Impaired::new(lan, Ailment::default().impairments(0)?), link, config());
+    let mut bump = Bump::new(Impaired::new(lan, Ailment::default().impairments(0)?), link, config(side));
     bump.end_mut().activate(Time::ZERO, 1 + side as u32);
     Ok(bump)
 }
 
 impl Carrier for Relay {
     fn turn(&mut self, now: Time) -> io::Result<bool> {
+        // The other end may have been slower to start than hellos are repeated.
+        self.end_mut().on_traffic(now);
         Self::turn(self, now)
     }
 
@@ -360,14 +362,14 @@ fn blast(frames: u64, bytes: usize) -> Result<f64, Trouble> {
     .map_err(|_| "the generator ended badly")?
 }
 
-fn config() -> BumpConfig {
+fn config(side: usize) -> BumpConfig {
     let link = Config::for_link(Rate::gbps(10), Bytes::new(1522), Span::from_ms(20));
     let link =
         Config { rtt_min: Span::from_us(500), give_up: Some(Span::from_ms(20)), rtt_samples: 5, ..link };
     BumpConfig {
         link,
         dialect: Dialect::default(),
-        source: MacAddr([2, 0, 0, 0, 0, 1]),
+        source: MacAddr([2, 0, 0, 0, 1, side as u8]),
         ordered: true,
         queue_bytes_max: 4 << 20,
         slots: 32_768,
