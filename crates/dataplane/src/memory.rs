@@ -20,6 +20,7 @@ struct Shared {
     arriving: VecDeque<(Vec<u8>, Option<[u8; 4]>)>,
     sent: VecDeque<Vec<u8>>,
     room: Option<usize>,
+    down: bool,
 }
 
 impl MemoryPort {
@@ -44,6 +45,13 @@ impl MemoryPort {
     }
 }
 
+impl MemoryPort {
+    /// Whether it refuses all frames from here on, as an interface that is down does.
+    pub fn set_down(&self, down: bool) {
+        self.shared.borrow_mut().down = down;
+    }
+}
+
 impl Port for MemoryPort {
     fn take(&mut self) -> Option<Arrival> {
         let (frame, tag) = self.shared.borrow_mut().arriving.pop_front()?;
@@ -61,6 +69,9 @@ impl Port for MemoryPort {
 
     fn send(&mut self, frames: &[Pieces<'_>]) -> io::Result<usize> {
         let shared = &mut *self.shared.borrow_mut();
+        if shared.down {
+            return Err(io::ErrorKind::NetworkDown.into());
+        }
         let count = frames.len().min(shared.room.unwrap_or(usize::MAX));
         if let Some(room) = &mut shared.room {
             *room -= count;

@@ -289,25 +289,22 @@ impl<P: Port> Bump<P> {
         while done < self.outgoing.len() && self.backlog.is_empty() {
             let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
             let chunk = &self.outgoing[done..self.outgoing.len().min(done + SEND_MAX)];
-            let mut bytes = 0;
             for (pieces, outgoing) in batch.iter_mut().zip(chunk) {
                 let parts = match outgoing {
                     Outgoing::Pooled(slot) => [self.pool.frame(*slot), &[], &[]],
                     Outgoing::InRing { arrival, added } => ring_pieces(&self.link, arrival, *added),
                 };
-                bytes += parts.iter().map(|part| part.len() as u64).sum::<u64>();
                 *pieces = parts.map(IoSlice::new);
             }
-            let sent = send(&mut self.lan, &batch[..chunk.len()], &mut self.counts.port_errors)?;
-            self.counts.lan_out += sent as u64;
-            self.counts.lan_out_bytes += if sent == chunk.len() { bytes } else { 0 };
-            for outgoing in &self.outgoing[done..done + sent] {
+            let handed = send(&mut self.lan, &batch[..chunk.len()], &mut self.counts.port_errors)?;
+            self.counts.add_to_lan(&batch, handed);
+            for outgoing in &chunk[..handed.gone()] {
                 if let Outgoing::Pooled(slot) = outgoing {
                     self.pool.let_go(*slot);
                 }
             }
-            let refused = sent < chunk.len();
-            done += sent;
+            let refused = handed.gone() < chunk.len() && handed.thrown == 0;
+            done += handed.gone();
             if refused {
                 break;
             }
@@ -343,13 +340,12 @@ impl<P: Port> Bump<P> {
             for (pieces, slot) in batch.iter_mut().zip(&self.backlog) {
                 pieces[0] = IoSlice::new(self.pool.frame(*slot));
             }
-            let sent = send(&mut self.lan, &batch[..count], &mut self.counts.port_errors)?;
-            for slot in self.backlog.drain(..sent) {
-                self.counts.lan_out += 1;
-                self.counts.lan_out_bytes += self.pool.frame(slot).len() as u64;
+            let handed = send(&mut self.lan, &batch[..count], &mut self.counts.port_errors)?;
+            self.counts.add_to_lan(&batch, handed);
+            for slot in self.backlog.drain(..handed.gone()) {
                 self.pool.let_go(slot);
             }
-            if sent < count {
+            if handed.gone() < count && handed.thrown == 0 {
                 break;
             }
         }
@@ -472,21 +468,26 @@ impl<P: Port> Bump<P> {
 
     /// Hands what is staged to the link's port. False: it has no room.
     fn send_staged(&mut self) -> io::Result<bool> {
-        let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
-        let count = self.staged.len().min(SEND_MAX);
-        for (pieces, staged) in batch.iter_mut().zip(&self.staged) {
-            pieces[0] = IoSlice::new(&staged.head[..usize::from(staged.head_len)]);
-            if let Some(slot) = staged.body {
-                pieces[1] = IoSlice::new(&self.pool.frame(slot)[usize::from(staged.skip)..]);
+        while !self.staged.is_empty() {
+            let mut batch: [Pieces<'_>; SEND_MAX] = [[IoSlice::new(&[]); 3]; SEND_MAX];
+            let count = self.staged.len().min(SEND_MAX);
+            for (pieces, staged) in batch.iter_mut().zip(&self.staged) {
+                pieces[0] = IoSlice::new(&staged.head[..usize::from(staged.head_len)]);
+                if let Some(slot) = staged.body {
+                    pieces[1] = IoSlice::new(&self.pool.frame(slot)[usize::from(staged.skip)..]);
+                }
+            }
+            let handed = send(&mut self.link, &batch[..count], &mut self.counts.port_errors)?;
+            for staged in self.staged.drain(..handed.gone()) {
+                if let Some(slot) = staged.body {
+                    self.pool.let_go(slot);
+                }
+            }
+            if handed.gone() < count && handed.thrown == 0 {
+                return Ok(false);
             }
         }
-        let sent = send(&mut self.link, &batch[..count], &mut self.counts.port_errors)?;
-        for staged in self.staged.drain(..sent) {
-            if let Some(slot) = staged.body {
-                self.pool.let_go(slot);
-            }
-        }
-        Ok(sent == count)
+        Ok(true)
     }
 }
 
@@ -504,14 +505,37 @@ fn wire_len(bytes: usize) -> Bytes {
     Bytes::new((bytes as u64 + FCS_BYTES).max(FRAME_BYTES_MIN))
 }
 
+/// What became of the first frames of a batch.
+#[derive(Clone, Copy)]
+struct Handed {
+    sent: usize,
+    /// Behind those.
+    thrown: usize,
+}
+
+impl Handed {
+    fn gone(self) -> usize {
+        self.sent + self.thrown
+    }
+}
+
+impl Counts {
+    fn add_to_lan(&mut self, batch: &[Pieces<'_>], handed: Handed) {
+        self.lan_out += handed.sent as u64;
+        self.lan_out_bytes +=
+            batch[..handed.sent].iter().flatten().map(|piece| piece.len() as u64).sum::<u64>();
+        self.lan_refused += handed.thrown as u64;
+    }
+}
+
 /// Sends. An interface that is down, or a frame that it refuses, costs the frame: nobody else can do anything about it.
-fn send<P: Port>(port: &mut P, frames: &[Pieces<'_>], errors: &mut u64) -> io::Result<usize> {
+fn send<P: Port>(port: &mut P, frames: &[Pieces<'_>], errors: &mut u64) -> io::Result<Handed> {
     match port.send(frames) {
         Err(error) if is_transient(&error) => {
             *errors += 1;
-            Ok(1.min(frames.len()))
+            Ok(Handed { sent: 0, thrown: frames.len().min(1) })
         }
-        sent => sent,
+        sent => sent.map(|sent| Handed { sent, thrown: 0 }),
     }
 }
 

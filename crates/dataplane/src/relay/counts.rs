@@ -34,7 +34,7 @@ pub struct Counts {
     pub misshapen: u64,
     /// Frames for which there was no memory.
     pub pool_empty: u64,
-    /// Frames that the LAN did not take.
+    /// Frames that the LAN did not take: it was down, or had no room for too long.
     pub lan_refused: u64,
     /// Times that an interface reported an error, and what it refused was thrown away.
     pub port_errors: u64,

@@ -81,6 +81,20 @@ fn a_lan_without_room_is_waited_for() {
     assert!(after == frames[10..]);
 }
 
+/// What arrives while the LAN is down is thrown away and counted, and not handed on when it is long out of date.
+#[test]
+fn a_lan_that_is_down_costs_what_arrives_meanwhile() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let frames: Vec<_> = (0..300).map(|number| frame(number, 300)).collect();
+    bumps.ends[1].1.set_down(true);
+    assert!(bumps.carry(&frames[..200], |_| false).is_empty());
+    bumps.ends[1].1.set_down(false);
+    assert!(bumps.carry(&frames[200..], |_| false) == frames[200..]);
+    let counts = bumps.ends[1].0.counts();
+    assert_eq!((counts.lan_refused, counts.lan_out, counts.lan_out_bytes), (200, 100, 100 * 300));
+}
+
 #[test]
 fn a_full_queue_drops_and_counts() {
     let mut bumps = Bumps::new();
