@@ -12,3 +12,6 @@ pub mod process;
 pub mod sched;
 pub mod wait;
 pub mod xdp;
+
+mod mapping;
+mod option;

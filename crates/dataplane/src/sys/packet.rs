@@ -3,12 +3,14 @@
 
 use std::io::{self, IoSlice};
 use std::mem::{size_of, zeroed};
-use std::num::NonZeroUsize;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use libc::{c_int, c_void, socklen_t};
+use libc::{c_int, socklen_t};
+
+use super::mapping::Mapping;
+use super::option::{self, checked, owned};
 
 /// A packet socket on one interface, with a ring for what arrives.
 pub struct PacketSocket {
@@ -59,12 +61,9 @@ impl PacketSocket {
     /// Opens a socket on the interface with this index, with a ring of at least `places` frames of up to `frame_bytes`. It sees
     /// nothing before [`PacketSocket::bind`].
     pub fn open(index: u32, places: u32, frame_bytes: u32) -> io::Result<Self> {
-        // SAFETY: no pointers; the descriptor that comes back is nobody else's.
-        let fd = unsafe {
-            let fd =
-                libc::socket(libc::AF_PACKET, libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK, 0);
-            OwnedFd::from_raw_fd(checked(fd)?)
-        };
+        let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+        // SAFETY: no pointers.
+        let fd = owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
         set(&fd, libc::PACKET_IGNORE_OUTGOING, &1i32)?;
         set(&fd, libc::PACKET_QDISC_BYPASS, &1i32)?;
         set(&fd, libc::PACKET_VERSION, &(libc::tpacket_versions::TPACKET_V2 as c_int))?;
@@ -153,40 +152,19 @@ impl PacketSocket {
 
     /// What the kernel has counted since the last time.
     pub fn kernel_counts(&self) -> io::Result<KernelCounts> {
-        // SAFETY: all fields are integers.
-        let mut stats: libc::tpacket_stats = unsafe { zeroed() };
-        let mut len = size_of::<libc::tpacket_stats>() as socklen_t;
-        // SAFETY: the kernel writes at most `len` bytes into a structure of that length.
-        let done = unsafe {
-            let value = ptr::from_mut(&mut stats).cast();
-            libc::getsockopt(
-                self.fd.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_STATISTICS,
-                value,
-                &raw mut len,
-            )
-        };
-        checked(done)?;
+        let stats: libc::tpacket_stats = option::get(&self.fd, libc::SOL_PACKET, libc::PACKET_STATISTICS)?;
         Ok(KernelCounts { seen: u64::from(stats.tp_packets), dropped: u64::from(stats.tp_drops) })
     }
 
     /// Takes an error from the socket, so that it is not reported again: the interface went down.
     pub fn take_error(&self) -> io::Result<Option<io::Error>> {
-        let mut value: c_int = 0;
-        let mut len = size_of::<c_int>() as socklen_t;
-        // SAFETY: the kernel writes at most `len` bytes into an integer of that length.
-        let done = unsafe {
-            let value = ptr::from_mut(&mut value).cast();
-            libc::getsockopt(self.fd.as_raw_fd(), libc::SOL_SOCKET, libc::SO_ERROR, value, &raw mut len)
-        };
-        checked(done)?;
+        let value: c_int = option::get(&self.fd, libc::SOL_SOCKET, libc::SO_ERROR)?;
         Ok((value != 0).then(|| io::Error::from_raw_os_error(value)))
     }
 
     fn filter(&self, program: &[libc::sock_filter]) -> io::Result<()> {
         let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
-        set_at(&self.fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
+        option::set(&self.fd, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &program)
     }
 }
 
@@ -198,8 +176,7 @@ impl AsFd for PacketSocket {
 
 /// The ring of what arrives. The kernel fills the places in turn and marks each; a place that was not given back stops it.
 struct Ring {
-    base: *mut u8,
-    bytes: NonZeroUsize,
+    memory: Mapping,
     place_bytes: usize,
     /// A power of two.
     places: u32,
@@ -207,9 +184,6 @@ struct Ring {
     taken: u32,
     released: u32,
 }
-
-// SAFETY: the memory belongs to this value alone, like that of a box; the kernel does not care which thread reads it.
-unsafe impl Send for Ring {}
 
 impl Ring {
     fn new(fd: &OwnedFd, places: u32, frame_bytes: u32) -> io::Result<Self> {
@@ -224,18 +198,8 @@ impl Ring {
             tp_frame_nr: places,
         };
         set(fd, libc::PACKET_RX_RING, &request)?;
-        let bytes = places as usize * place_bytes as usize;
-        // SAFETY: a new mapping of the length that the kernel was just told; nothing else lies there.
-        let base = unsafe {
-            let access = libc::PROT_READ | libc::PROT_WRITE;
-            libc::mmap(ptr::null_mut(), bytes, access, libc::MAP_SHARED, fd.as_raw_fd(), 0)
-        };
-        if base == libc::MAP_FAILED {
-            return Err(io::Error::last_os_error());
-        }
         Ok(Self {
-            base: base.cast(),
-            bytes: NonZeroUsize::new(bytes).expect("a ring has places"),
+            memory: Mapping::shared(fd.as_fd(), places as usize * place_bytes as usize, 0)?,
             place_bytes: place_bytes as usize,
             places,
             taken: 0,
@@ -287,9 +251,7 @@ impl Ring {
 
     #[inline]
     fn at(&self, place: u32) -> *mut u8 {
-        assert!(place < self.places);
-        // SAFETY: within the mapping, by the assertion.
-        unsafe { self.base.add(place as usize * self.place_bytes) }
+        self.memory.at(place as usize * self.place_bytes, self.place_bytes)
     }
 
     #[inline]
@@ -306,13 +268,6 @@ impl Ring {
     }
 }
 
-impl Drop for Ring {
-    fn drop(&mut self) {
-        // SAFETY: the mapping that `new` made, which nobody can borrow any more. A failure leaves it in place, which is harmless.
-        unsafe { libc::munmap(self.base.cast(), self.bytes.get()) };
-    }
-}
-
 /// What stands before a frame in its place of the ring: the header of the place, an address, and room to align.
 const ROOM_BYTES: u32 = 128;
 
@@ -325,19 +280,6 @@ fn is_full(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::ENOBUFS | libc::ENOMEM))
 }
 
-fn set<T>(fd: &OwnedFd, option: c_int, value: &T) -> io::Result<()> {
-    set_at(fd, libc::SOL_PACKET, option, value)
-}
-
-fn set_at<T>(fd: &OwnedFd, level: c_int, option: c_int, value: &T) -> io::Result<()> {
-    // SAFETY: the value lives through the call and has the length that is given; the kernel checks the rest.
-    let done = unsafe {
-        let value: *const c_void = ptr::from_ref(value).cast();
-        libc::setsockopt(fd.as_raw_fd(), level, option, value, size_of::<T>() as socklen_t)
-    };
-    checked(done).map(drop)
-}
-
-fn checked(result: c_int) -> io::Result<c_int> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+fn set<T>(fd: &OwnedFd, name: c_int, value: &T) -> io::Result<()> {
+    option::set(fd, libc::SOL_PACKET, name, value)
 }

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::mem::{MaybeUninit, zeroed};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
+
+use super::option::{owned, set};
 
 /// A socket that sees every frame of one interface and can send on it. Needs `CAP_NET_RAW`.
 #[derive(Debug)]
@@ -28,27 +30,8 @@ impl PlainSocket {
         let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
         let all = (libc::ETH_P_ALL as u16).to_be();
         // SAFETY: plain call without pointers.
-        let fd = unsafe { libc::socket(libc::AF_PACKET, kind, 0) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: `fd` was just opened and belongs to nobody else.
-        let fd = unsafe { OwnedFd::from_raw_fd(fd) };
-        let on = 1_i32;
-        let size = size_of::<i32>() as libc::socklen_t;
-        // SAFETY: pointer and length describe `on`, which is only read.
-        let outcome = unsafe {
-            libc::setsockopt(
-                fd.as_raw_fd(),
-                libc::SOL_PACKET,
-                libc::PACKET_AUXDATA,
-                (&raw const on).cast(),
-                size,
-            )
-        };
-        if outcome < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let fd = owned(unsafe { libc::socket(libc::AF_PACKET, kind, 0) })?;
+        set(&fd, libc::SOL_PACKET, libc::PACKET_AUXDATA, &1_i32)?;
         // SAFETY: all bytes zero is a valid address; the fields that matter are set below.
         let mut address: libc::sockaddr_ll = unsafe { zeroed() };
         address.sll_family = libc::AF_PACKET as u16;

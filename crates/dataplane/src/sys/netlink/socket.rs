@@ -4,6 +4,7 @@ use std::io;
 use std::mem::zeroed;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
+use super::super::option;
 use super::{Attributes, Fault, HEADER, Message, Reply, read_u16, read_u32};
 
 /// Longest datagram read at once; the kernel cuts its dumps into parts of at most 32 KiB.
@@ -33,10 +34,10 @@ impl Socket {
         let fd = unsafe { OwnedFd::from_raw_fd(fd) };
         let socket = Self { fd, sequence: 0 };
         let patience = libc::timeval { tv_sec: ANSWER_SECONDS, tv_usec: 0 };
-        socket.set(libc::SOL_SOCKET, libc::SO_RCVTIMEO, patience)?;
+        option::set(&socket.fd, libc::SOL_SOCKET, libc::SO_RCVTIMEO, &patience)?;
         // Old kernels have no sentences to give: then there are only numbers.
-        let _ = socket.set(libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, 1_i32);
-        let _ = socket.set(libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, 1_i32);
+        let _ = option::set(&socket.fd, libc::SOL_NETLINK, libc::NETLINK_EXT_ACK, &1_i32);
+        let _ = option::set(&socket.fd, libc::SOL_NETLINK, libc::NETLINK_CAP_ACK, &1_i32);
         Ok(socket)
     }
 
@@ -73,15 +74,6 @@ impl Socket {
             return Err(io::Error::from(io::ErrorKind::Interrupted).into());
         }
         Ok(answer.replies)
-    }
-
-    fn set<T: Copy>(&self, level: i32, option: i32, value: T) -> io::Result<()> {
-        let length = size_of::<T>() as libc::socklen_t;
-        // SAFETY: pointer and length describe `value`, which outlives the call and is only read.
-        let outcome = unsafe {
-            libc::setsockopt(self.fd.as_raw_fd(), level, option, (&raw const value).cast(), length)
-        };
-        if outcome < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
     }
 
     fn send(&self, bytes: &[u8]) -> io::Result<()> {

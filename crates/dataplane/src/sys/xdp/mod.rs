@@ -4,15 +4,15 @@
 //! rings (`ring`) and memory for frames (`queue`). It pays where a driver hands frames over without copying; between virtual
 //! interfaces, packet sockets do as well.
 
-mod mapping;
 mod program;
 mod queue;
 mod ring;
 
 use std::cell::Cell;
 use std::io::{self, IoSlice};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use super::option::{checked, owned};
 use super::packet::{Arrival, KernelCounts, Pieces, Tap};
 use program::Program;
 use queue::Queue;
@@ -143,19 +143,9 @@ fn ready_when(queues: &[Queue]) -> io::Result<OwnedFd> {
         let done = unsafe {
             libc::epoll_ctl(epoll.as_raw_fd(), libc::EPOLL_CTL_ADD, queue.as_fd().as_raw_fd(), &raw mut event)
         };
-        if done < 0 {
-            return Err(io::Error::last_os_error());
-        }
+        checked(done)?;
     }
     Ok(epoll)
-}
-
-fn owned(fd: libc::c_int) -> io::Result<OwnedFd> {
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: a descriptor that a system call has just made belongs to nobody else.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
 /// All bytes of a frame that comes in pieces, one behind the other in `room`. How many; none: they do not fit.

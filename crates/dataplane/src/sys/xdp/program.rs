@@ -8,7 +8,8 @@ use std::mem::size_of;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
-use super::{QUEUES_MAX, XdpMode, owned};
+use super::{QUEUES_MAX, XdpMode};
+use crate::sys::option::owned;
 
 /// A program at an interface. It goes away with this value, also when the process is killed.
 pub(super) struct Program {

@@ -5,10 +5,11 @@ use std::mem::{size_of, zeroed};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::ptr;
 
-use super::super::packet::Pieces;
-use super::mapping::Mapping;
+use super::gather;
 use super::ring::Ring;
-use super::{gather, owned};
+use crate::sys::mapping::Mapping;
+use crate::sys::option::{self, Plain, checked, owned};
+use crate::sys::packet::Pieces;
 
 /// A socket on one queue.
 pub(super) struct Queue {
@@ -51,9 +52,7 @@ impl Queue {
         {
             set(&fd, ring, &RING_SIZE)?;
         }
-        // SAFETY: all fields are integers.
-        let mut offsets: libc::xdp_mmap_offsets = unsafe { zeroed() };
-        get(&fd, libc::XDP_MMAP_OFFSETS, &mut offsets)?;
+        let offsets: libc::xdp_mmap_offsets = get(&fd, libc::XDP_MMAP_OFFSETS)?;
         let page = fd.as_fd();
         let mut opened = Self {
             fill: Ring::map(page, RING_SIZE, libc::XDP_UMEM_PGOFF_FILL_RING as i64, offsets.fr)?,
@@ -72,8 +71,7 @@ impl Queue {
         }
         opened.fill.publish();
         opened.bind(index, queue)?;
-        let mut options = libc::xdp_options { flags: 0 };
-        get(&opened.fd, libc::XDP_OPTIONS, &mut options)?;
+        let options: libc::xdp_options = get(&opened.fd, libc::XDP_OPTIONS)?;
         opened.zero_copy = options.flags & libc::XDP_OPTIONS_ZEROCOPY != 0;
         Ok(opened)
     }
@@ -90,7 +88,7 @@ impl Queue {
             let len = size_of::<libc::sockaddr_xdp>() as libc::socklen_t;
             libc::bind(self.fd.as_raw_fd(), ptr::from_ref(&address).cast(), len)
         };
-        checked(done)
+        checked(done).map(drop)
     }
 
     pub(super) fn is_zero_copy(&self) -> bool {
@@ -205,9 +203,7 @@ impl Queue {
 
     /// Frames that the kernel had no room for.
     pub(super) fn dropped(&self) -> io::Result<u64> {
-        // SAFETY: all fields are integers.
-        let mut counts: libc::xdp_statistics = unsafe { zeroed() };
-        get(&self.fd, libc::XDP_STATISTICS, &mut counts)?;
+        let counts: libc::xdp_statistics = get(&self.fd, libc::XDP_STATISTICS)?;
         Ok(counts.rx_dropped + counts.rx_ring_full)
     }
 }
@@ -218,22 +214,10 @@ impl AsFd for Queue {
     }
 }
 
-fn set<T>(fd: &OwnedFd, option: libc::c_int, value: &T) -> io::Result<()> {
-    // SAFETY: the value lives through the call and has the length that is given; the kernel checks the rest.
-    checked(unsafe {
-        let len = size_of::<T>() as libc::socklen_t;
-        libc::setsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, ptr::from_ref(value).cast(), len)
-    })
+fn set<T>(fd: &OwnedFd, name: libc::c_int, value: &T) -> io::Result<()> {
+    option::set(fd, libc::SOL_XDP, name, value)
 }
 
-fn get<T>(fd: &OwnedFd, option: libc::c_int, value: &mut T) -> io::Result<()> {
-    let mut len = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes into a value of that length, which is made of integers.
-    checked(unsafe {
-        libc::getsockopt(fd.as_raw_fd(), libc::SOL_XDP, option, ptr::from_mut(value).cast(), &raw mut len)
-    })
-}
-
-fn checked(result: libc::c_int) -> io::Result<()> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+fn get<T: Plain>(fd: &OwnedFd, name: libc::c_int) -> io::Result<T> {
+    option::get(fd, libc::SOL_XDP, name)
 }

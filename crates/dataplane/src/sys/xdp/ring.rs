@@ -6,7 +6,7 @@ use std::mem::size_of;
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use super::mapping::Mapping;
+use crate::sys::mapping::Mapping;
 
 /// A ring of `T`. Both sides count up, and neither counts back.
 pub(super) struct Ring<T> {

@@ -35,6 +35,7 @@ impl Mapping {
         Ok(Self { base: base.cast(), len })
     }
 
+    /// Its length in bytes.
     pub(super) fn len(&self) -> usize {
         self.len
     }
