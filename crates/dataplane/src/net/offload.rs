@@ -16,11 +16,15 @@ pub enum Offload {
     Cutting,
     /// Checksums are filled in after frames were sent, or not looked at by the host.
     Checksums,
+    /// VLAN tags are taken out of frames that arrive. A packet socket is told of them, XDP is not.
+    Tags,
 }
 
 impl Offload {
-    /// All groups.
+    /// What a packet socket must not see done.
     pub const ALL: [Self; 3] = [Self::Merging, Self::Cutting, Self::Checksums];
+    /// What must not be done where frames pass the kernel's stack by.
+    pub const PAST_THE_STACK: [Self; 4] = [Self::Merging, Self::Cutting, Self::Checksums, Self::Tags];
 
     /// The group of the kernel's feature `name`.
     pub fn of(name: &str) -> Option<Self> {
@@ -29,6 +33,7 @@ impl Offload {
                 Some(Self::Merging)
             }
             "rx-checksum" => Some(Self::Checksums),
+            "rx-vlan-hw-parse" | "rx-vlan-stag-hw-parse" => Some(Self::Tags),
             "tx-gso-partial" | "tx-gso-list" => Some(Self::Cutting),
             _ if name.starts_with("tx-checksum-") => Some(Self::Checksums),
             _ if name.starts_with("tx-") && name.ends_with("-segmentation") => Some(Self::Cutting),

@@ -23,7 +23,7 @@ use wiremend_units::Rate;
 
 use super::junction::Junction;
 use super::{Settings, Unusable, ports};
-use crate::net::offload::{self, Offload};
+use crate::net::offload;
 use crate::net::{self, Interface, Refused, Saved, tc};
 use crate::sys::capability::Capability;
 
@@ -239,7 +239,7 @@ impl Lease {
 
     /// What was before the first relay is what will be put back.
     fn hold(self, settings: &Settings) -> Result<Held, Unusable> {
-        let mut saved = Saved::of(&self.name, &Offload::ALL)?;
+        let mut saved = Saved::of(&self.name, settings.unbearable())?;
         if let Some(Record { saved: before, .. }) = self.left {
             let more = before.offloads.into_iter().filter(|name| !saved.offloads.contains(name));
             saved.offloads.extend(more.collect::<Vec<_>>());

@@ -79,7 +79,7 @@ pub(super) fn clear_of_others(name: &str, settings: &Settings) -> Result<(), Unu
             remedy: format!("tc filter del dev {name} ingress"),
         });
     }
-    let features = offload::harmful(name, &offload::Offload::ALL)?;
+    let features = offload::harmful(name, settings.unbearable())?;
     if !features.is_empty() && !settings.switch_offloads {
         let features = features.into_iter().map(|feature| feature.name).collect();
         return Err(Unusable::Offloads { name: name.into(), features });
@@ -122,13 +122,20 @@ fn unclaimed(name: &str) -> Result<Interface, Unusable> {
 fn open(interface: &Interface, settings: &Settings) -> Result<LinuxPort, Unusable> {
     match settings.port {
         PortKind::Xdp(mode) => past_the_stack(interface, settings, mode),
-        // Hardware alone may hand frames over without copying. Where it does not, there is nothing to gain.
-        PortKind::Auto if interface.kind.is_none() => past_the_stack(interface, settings, XdpMode::Native)
-            .ok()
-            .filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy()))
-            .map_or_else(|| by_packet_socket(interface), Ok),
+        // Hardware alone may hand frames over without copying. Where it does not, there is nothing to gain; where it takes tags out of
+        // frames, there is something to lose.
+        PortKind::Auto if interface.kind.is_none() && keeps_tags(interface) => {
+            past_the_stack(interface, settings, XdpMode::Native)
+                .ok()
+                .filter(|port| matches!(port, LinuxPort::Xdp(socket) if socket.is_zero_copy()))
+                .map_or_else(|| by_packet_socket(interface), Ok)
+        }
         PortKind::Auto | PortKind::Packet => by_packet_socket(interface),
     }
+}
+
+fn keeps_tags(interface: &Interface) -> bool {
+    offload::harmful(&interface.name, &[offload::Offload::Tags]).is_ok_and(|features| features.is_empty())
 }
 
 fn by_packet_socket(interface: &Interface) -> Result<LinuxPort, Unusable> {

@@ -8,6 +8,7 @@ use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::Dialect;
 
 use crate::drive::Poll;
+use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
 
 /// What a relay is told at its start.
@@ -133,6 +134,14 @@ impl Settings {
     pub(super) fn slots(&self, config: &Config) -> u32 {
         let bytes = config.tx_bytes_max + config.rx_bytes_max + self.queue;
         (bytes.get() / Self::FRAME_BYTES_TYPICAL).clamp(4096, 1 << 18) as u32
+    }
+
+    /// The offloads that its kind of port cannot bear.
+    pub(super) fn unbearable(&self) -> &'static [Offload] {
+        match self.port {
+            PortKind::Xdp(_) => &Offload::PAST_THE_STACK,
+            PortKind::Auto | PortKind::Packet => &Offload::ALL,
+        }
     }
 
     /// The directory of this relay.

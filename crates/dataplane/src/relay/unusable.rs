@@ -156,7 +156,7 @@ impl fmt::Display for Unusable {
 /// Features by what they do: there may be dozens.
 fn summary(features: &[String]) -> String {
     let of = |group| features.iter().filter(move |name| Offload::of(name) == Some(group));
-    let groups = Offload::ALL.into_iter().filter_map(|group| {
+    let groups = Offload::PAST_THE_STACK.into_iter().filter_map(|group| {
         let first = of(group).next()?;
         Some(match of(group).count() - 1 {
             0 => first.clone(),

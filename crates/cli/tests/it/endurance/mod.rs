@@ -6,35 +6,26 @@ mod traffic;
 use std::time::{Duration, Instant};
 
 use wiremend_dataplane::cable::Ailment;
-use wiremend_dataplane::net::{self, NetNs};
+use wiremend_dataplane::net;
 
 use crate::line::{Line, Side};
-use crate::program::alone;
+use crate::relay_net::in_own_network;
 use traffic::{Received, both_ways};
 
 #[test]
 fn two_minutes_of_trouble() {
-    in_namespace(trouble);
+    in_own_network(trouble);
 }
 
 /// The same core on ports past the kernel's stack.
 #[test]
 fn ports_past_the_stack_protect_too() {
-    in_namespace(|| past_the_stack("xdp"));
-    in_namespace(|| past_the_stack("xdp-generic"));
-}
-
-fn in_namespace(test: impl FnOnce() + Send) {
-    let _alone = alone();
-    match NetNs::new() {
-        Ok(namespace) => namespace.run(test).unwrap(),
-        Err(why) if std::env::var_os("CI").is_none() => eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    }
+    in_own_network(|| past_the_stack("xdp"));
+    in_own_network(|| past_the_stack("xdp-generic"));
 }
 
 fn past_the_stack(port: &str) {
-    let options = format!("--active --copies 4 --rate 200Mbps --port {port}");
+    let options = format!("--active --copies 4 --rate 200Mbps --switch-offloads --port {port}");
     let line = Line::build(&options, "--rate 200Mbps --queue 1MiB");
     line.await_protection();
     assert_eq!(line.status(Side::A).unwrap().port, "xdp");
