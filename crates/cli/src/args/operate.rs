@@ -342,15 +342,8 @@ pub(crate) struct LabRoce {
     /// Messages of 64 KiB of each measurement of bandwidth
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     pub(crate) bulk_messages: u32,
-    /// Whether frames wait for those before them, while they are protected
-    #[arg(long, value_enum, default_value_t = Mode::Ordered)]
-    pub(crate) mode: Mode,
-    /// Copies of each frame that is asked for [default: by the loss that is measured]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
-    pub(crate) copies: Option<u8>,
-    /// Start all random streams from this seed
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) mending: LabMending,
     /// Download the guests' kernel with apt-get first
     #[arg(long)]
     pub(crate) fetch: bool,
@@ -403,6 +396,13 @@ pub(crate) struct LabChain {
     /// Room before the link
     #[arg(long, value_name = "SIZE", default_value = "256KiB")]
     pub(crate) queue: Bytes,
+    #[command(flatten)]
+    pub(crate) mending: LabMending,
+}
+
+/// How the link of a lab is mended, and its luck
+#[derive(Args, Debug, Clone)]
+pub(crate) struct LabMending {
     /// Whether frames wait for those before them, while they are protected
     #[arg(long, value_enum, default_value_t = Mode::Ordered)]
     pub(crate) mode: Mode,

@@ -25,9 +25,8 @@ pub(crate) struct Trial {
     pub(crate) messages: u32,
     /// Messages of 64 KiB of a measurement of bandwidth.
     pub(crate) bulk_messages: u32,
-    pub(crate) seed: u64,
-    pub(crate) ordered: bool,
-    pub(crate) copies: Option<u8>,
+    /// How the link is mended; its rate, delay and queue are what suits guests.
+    pub(crate) knobs: Knobs,
 }
 
 /// What was measured.
@@ -79,15 +78,7 @@ const REST: Duration = Duration::from_millis(50);
 impl Trial {
     /// Starts the guests and measures. What has been done is told to `progress`, which has [`Trial::steps`].
     pub(crate) fn run(&self, parts: &Parts, progress: &Progress) -> Result<Outcome, Failure> {
-        let knobs = Knobs {
-            rate: Some(RATE),
-            delay: DELAY,
-            path_delay: Span::ZERO,
-            queue: QUEUE,
-            seed: self.seed,
-            ordered: self.ordered,
-            copies: self.copies,
-        };
+        let knobs = Knobs { rate: Some(RATE), delay: DELAY, queue: QUEUE, ..self.knobs.clone() };
         let started = std::time::Instant::now();
         let mut chain = Chain::build(&knobs, Hosts::Guests)?;
         let image = Image::build(parts, chain.directory())?;

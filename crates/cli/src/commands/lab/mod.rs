@@ -6,8 +6,11 @@ mod shell;
 mod tcp;
 mod wire;
 
-use crate::args::operate::{Lab, LabCommand};
+use wiremend_units::{Bytes, Span};
+
+use crate::args::operate::{Lab, LabChain, LabCommand, LabMending, Mode};
 use crate::failure::{Answer, Failure};
+use crate::lab::chain::Knobs;
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     match &asked.command {
@@ -16,5 +19,23 @@ pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
         LabCommand::Shell(asked) => shell::run(asked),
         LabCommand::Down => down::run(),
         LabCommand::Wire(asked) => wire::run(asked),
+    }
+}
+
+/// A chain as it was asked for, as fast as the machine.
+fn knobs(asked: &LabChain, path_delay: Span) -> Knobs {
+    Knobs { delay: asked.delay, path_delay, queue: asked.queue, ..mended(&asked.mending) }
+}
+
+/// A chain without delays and queues that is mended as was asked for.
+fn mended(asked: &LabMending) -> Knobs {
+    Knobs {
+        rate: None,
+        delay: Span::ZERO,
+        path_delay: Span::ZERO,
+        queue: Bytes::ZERO,
+        seed: asked.seed,
+        ordered: asked.mode == Mode::Ordered,
+        copies: asked.copies,
     }
 }

@@ -3,7 +3,7 @@
 use wiremend_report::{grid, human};
 
 use super::tcp::percent;
-use crate::args::operate::{LabRoce, Mode};
+use crate::args::operate::LabRoce;
 use crate::failure::{Answer, Failure};
 use crate::lab::guests::{Parts, kernel};
 use crate::lab::rights;
@@ -25,9 +25,7 @@ pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
         rounds: asked.rounds,
         messages: asked.messages,
         bulk_messages: asked.bulk_messages,
-        seed: asked.seed,
-        ordered: asked.mode == Mode::Ordered,
-        copies: asked.copies,
+        knobs: super::mended(&asked.mending),
     };
     let progress = Progress::weighted(&trial.steps());
     let outcome = trial.run(&parts, &progress);

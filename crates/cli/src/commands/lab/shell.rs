@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use wiremend_dataplane::net::NetNs;
 use wiremend_dataplane::sys::{namespace, process};
 
-use crate::args::operate::{LabShell, Mode};
+use crate::args::operate::LabShell;
 use crate::failure::{Answer, Failure};
 use crate::lab::chain::{Chain, Hosts, Knobs, Side};
 use crate::lab::{go_on, rights};
@@ -23,15 +23,7 @@ const PATIENCE: Duration = Duration::from_millis(500);
 pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
     rights::acquire()?;
     signals::catch()?;
-    let knobs = Knobs {
-        rate: Some(asked.rate),
-        delay: asked.chain.delay,
-        path_delay: asked.path_delay,
-        queue: asked.chain.queue,
-        seed: asked.chain.seed,
-        ordered: asked.chain.mode == Mode::Ordered,
-        copies: asked.chain.copies,
-    };
+    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
     let chain = Chain::build(&knobs, Hosts::Kernel)?;
     if asked.active {
         chain.protect(true)?;

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use wiremend_report::{grid, human, plot, write_whole};
 
-use crate::args::operate::{LabTcp, Mode};
+use crate::args::operate::LabTcp;
 use crate::failure::{Answer, Failure};
+use crate::lab::chain::Knobs;
 use crate::lab::rights;
 use crate::lab::tcp::outcome::Outcome;
 use crate::lab::tcp::trial::Trial;
@@ -29,13 +30,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
     signals::catch()?;
     let trial = Trial {
         loss: asked.loss,
-        rate: asked.rate,
-        delay: asked.chain.delay,
-        path_delay: asked.path_delay,
-        queue: asked.chain.queue,
-        seed: asked.chain.seed,
-        ordered: asked.chain.mode == Mode::Ordered,
-        copies: asked.chain.copies,
+        knobs: Knobs { rate: asked.rate, ..super::knobs(&asked.chain, asked.path_delay) },
         lasts: Duration::from_secs_f64(asked.seconds),
         rounds: asked.rounds,
         controls,

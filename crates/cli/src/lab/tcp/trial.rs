@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use wiremend_units::{Bytes, Rate, Span};
+use wiremend_units::{Bytes, Rate};
 
 use super::outcome::{Goodput, Latency, Outcome, Timeline};
 use super::{State, bulk, request};
@@ -15,14 +15,8 @@ use crate::progress::Progress;
 #[derive(Clone, Debug)]
 pub(crate) struct Trial {
     pub(crate) loss: f64,
-    /// Of the wire; none: a rate that the machine carries easily.
-    pub(crate) rate: Option<Rate>,
-    pub(crate) delay: Span,
-    pub(crate) path_delay: Span,
-    pub(crate) queue: Bytes,
-    pub(crate) seed: u64,
-    pub(crate) ordered: bool,
-    pub(crate) copies: Option<u8>,
+    /// Without a rate: one that the machine carries easily.
+    pub(crate) knobs: Knobs,
     /// Each bulk transfer lasts so long.
     pub(crate) lasts: Duration,
     pub(crate) rounds: u32,
@@ -43,8 +37,8 @@ impl Trial {
         let mut steps = Steps { progress, done: 0 };
         let capacity_bps = self.capacity(&mut steps)?;
         let half = Rate::from_bits_per_s((capacity_bps / 2.0) as u64);
-        let rate = self.rate.unwrap_or_else(|| RATE.min(half));
-        let chain = Chain::build(&self.knobs(Some(rate)), Hosts::Kernel)?;
+        let rate = self.knobs.rate.unwrap_or_else(|| RATE.min(half));
+        let chain = Chain::build(&Knobs { rate: Some(rate), ..self.knobs.clone() }, Hosts::Kernel)?;
         let mut goodputs: Vec<Goodput> = self.controls.iter().map(|control| Goodput::new(control)).collect();
         let mut latencies = State::ALL.map(Latency::new);
         let mut statuses = Vec::new();
@@ -70,10 +64,10 @@ impl Trial {
             loss: self.loss,
             rate_bps: rate.bits_per_s(),
             capacity_bps,
-            delay_ns: self.delay.as_ns(),
-            path_delay_ns: self.path_delay.as_ns(),
-            queue_bytes: self.queue.get(),
-            seed: self.seed,
+            delay_ns: self.knobs.delay.as_ns(),
+            path_delay_ns: self.knobs.path_delay.as_ns(),
+            queue_bytes: self.knobs.queue.get(),
+            seed: self.knobs.seed,
             rounds: self.rounds,
             seconds: self.lasts.as_secs_f64(),
             goodputs,
@@ -91,21 +85,9 @@ impl Trial {
         [tryout].into_iter().chain(rounds).chain([Timeline::LASTS]).collect()
     }
 
-    fn knobs(&self, rate: Option<Rate>) -> Knobs {
-        Knobs {
-            rate,
-            delay: self.delay,
-            path_delay: self.path_delay,
-            queue: self.queue,
-            seed: self.seed,
-            ordered: self.ordered,
-            copies: self.copies,
-        }
-    }
-
     /// What the same chain carries where only the processors limit it.
     fn capacity(&self, steps: &mut Steps<'_>) -> Result<f64, Failure> {
-        let knobs = Knobs { queue: self.queue.max(Bytes::kib(1024)), ..self.knobs(None) };
+        let knobs = Knobs { rate: None, queue: self.knobs.queue.max(Bytes::kib(1024)), ..self.knobs.clone() };
         let chain = Chain::build(&knobs, Hosts::Kernel)?;
         State::Clean.enter(&chain, 0.0)?;
         let control = self.controls.first().map_or("cubic", String::as_str);
