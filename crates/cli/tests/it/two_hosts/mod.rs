@@ -11,10 +11,10 @@ mod simulated;
 use std::collections::BTreeMap;
 
 use wiremend_dataplane::cable::FaultList;
-use wiremend_dataplane::net::NetNs;
 use wiremend_proto::link::Signal;
 
 use crate::line::Side;
+use crate::relay_net::in_own_network;
 
 /// What came of a run, from A to B and back.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -88,13 +88,9 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
     let list: FaultList = FAULTS.parse().unwrap();
     let simulated = simulated::play(FAULTS);
     what_the_list_is_for(&simulated);
-    let _alone = crate::program::alone();
-    let namespace = match NetNs::new() {
-        Ok(namespace) => namespace,
-        Err(why) if std::env::var_os("CI").is_none() => return eprintln!("skipped: {why}"),
-        Err(why) => panic!("{why}"),
-    };
-    let (real, recorded) = namespace.run(|| real::play(FAULTS)).unwrap();
+    let mut played = None;
+    in_own_network(|| played = Some(real::play(FAULTS)));
+    let Some((real, recorded)) = played else { return };
     for (way, [real, simulated]) in ["forth", "back"].iter().zip(pairs(&real.ways, &simulated.ways)) {
         assert_eq!(real, simulated, "{way}, on real interfaces and simulated");
     }
