@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
-use wiremend_units::{Span, Time};
+use wiremend_units::Time;
 
 use crate::sys::wait::{Ready, Waker, wait};
 
@@ -41,8 +41,6 @@ impl Clock {
 pub enum Poll {
     /// Sleep until the kernel says that there is something.
     Sleep,
-    /// Look for so long before sleeping.
-    Spin(Span),
     /// Never sleep.
     Busy,
 }
@@ -59,7 +57,7 @@ pub fn idle(
     let left = due.map(|due| Duration::from_nanos(due.as_ns().saturating_sub(now.as_ns())));
     let limit = match poll {
         Poll::Busy => Some(Duration::ZERO),
-        _ => left,
+        Poll::Sleep => left,
     };
     let fds = [(ports[0].as_fd(), false), (ports[1].as_fd(), false), (waker.as_fd(), false)];
     let [a, b, _] = wait(fds, limit)?;
