@@ -47,7 +47,10 @@ impl fmt::Display for Unusable {
         match self {
             Self::Loss(loss) => write!(f, "a loss threshold of {loss} is not between 1e-15 and 0.5"),
             Self::Window { frames, least } => {
-                write!(f, "a window of {frames} frames is too short for this threshold; it needs at least {least}")
+                write!(
+                    f,
+                    "a window of {frames} frames is too short for this threshold; it needs at least {least}"
+                )
             }
         }
     }

@@ -71,7 +71,11 @@ fn a_repair_clears_at_once_and_forgets() {
     let mut detector = corrupting();
     assert!(matches!(detector.on_repair(), Some(Verdict::Cleared { .. })));
     assert_eq!(detector.on_repair(), None);
-    assert_eq!(detector.on_sample(Sample { frames: 100, errors: 2 }), None, "errors before the repair do not count");
+    assert_eq!(
+        detector.on_sample(Sample { frames: 100, errors: 2 }),
+        None,
+        "errors before the repair do not count"
+    );
 }
 
 /// The window alone would dilute a sudden rise by a hundred million good frames.
@@ -82,7 +86,9 @@ fn a_loss_that_moves_is_followed_both_ways() {
     let mut said = Vec::new();
     for (loss, seconds) in [(1e-5, 60), (1e-2, 5), (1e-4, 60)] {
         for _ in 0..seconds {
-            if let Some(Verdict::Raised(estimate) | Verdict::Moved(estimate)) = detector.on_sample(link.second(loss)) {
+            if let Some(Verdict::Raised(estimate) | Verdict::Moved(estimate)) =
+                detector.on_sample(link.second(loss))
+            {
                 said.push(estimate.loss);
             }
         }

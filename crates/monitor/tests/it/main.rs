@@ -1,4 +1,7 @@
-//! The detector as a daemon uses it: ports that are read once a second, and links of which the truth is known.
+//! The monitor as a daemon and an operator use it: ports that are read once a second, and links of which the truth is known.
 
 mod detecting;
+mod explaining;
 mod reading;
+mod recording;
+mod tree;
