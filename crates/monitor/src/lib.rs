@@ -7,6 +7,7 @@
 pub mod bus;
 
 mod agent;
+mod config;
 mod counter;
 mod daemon;
 mod detector;
@@ -19,6 +20,7 @@ mod source;
 mod window;
 
 pub use agent::{Conduct, Link, Mode, Protect, decide};
+pub use config::{BadConfig, Config, CounterSource, RedisConfig};
 pub use counter::{Counter, Counters};
 pub use daemon::{Daemon, Event, Machine};
 pub use detector::{Detector, Estimate, Thresholds, Unusable, Verdict};

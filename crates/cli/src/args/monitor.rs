@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use wiremend_monitor::Name;
 use wiremend_units::{Span, parse_probability};
 
 /// Find links that corrupt, and say why links are slow
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
+  wiremend monitor run --config /etc/wiremend/monitor.toml
   wiremend monitor record eth0 --for 60s > here.jsonl
   wiremend monitor explain here.jsonl there.jsonl")]
 pub(crate) struct Monitor {
@@ -18,8 +20,69 @@ pub(crate) struct Monitor {
 
 #[derive(Subcommand, Debug)]
 pub(crate) enum MonitorCommand {
+    Run(MonitorRun),
+    CheckConfig(MonitorCheck),
+    Acl(MonitorAcl),
     Record(MonitorRecord),
     Explain(MonitorExplain),
+}
+
+/// Watch the ports of this machine, and protect links that corrupt
+///
+/// Reads the ports, tells the other ends of their links over Redis what it sees, and protects what this end
+/// sends over links that corrupt, by relays that run here. By default it only observes: `mode = "act"` in
+/// the file lets it act. Without Redis it goes on watching and leaves everything as it is.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor run --config /etc/wiremend/monitor.toml
+  wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1m"
+)]
+pub(crate) struct MonitorRun {
+    /// The file to go by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
+    pub(crate) duration: Option<Span>,
+    /// Where the kernel's tree is
+    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: super::operate::RunDir,
+}
+
+/// Look whether a file can be gone by, and say what it means
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor check-config /etc/wiremend/monitor.toml")]
+pub(crate) struct MonitorCheck {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// Print the Redis command that makes the user of a node
+///
+/// Each switch or host should have a user of its own, which writes under its own name alone. With one for all,
+/// each could speak for every other.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor acl leaf-1 --password-file leaf-1.secret | redis-cli"
+)]
+pub(crate) struct MonitorAcl {
+    /// The switch or host
+    #[arg(value_name = "NODE")]
+    pub(crate) node: Name,
+    /// The file that holds its password, and nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: PathBuf,
 }
 
 /// Write down what ports of this machine count, a line of JSON for each reading

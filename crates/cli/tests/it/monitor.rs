@@ -1,9 +1,55 @@
 //! `wiremend monitor`: what ports count, from a tree that looks as `/sys` does to a verdict.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
-use crate::program::{wiremend, wiremend_with};
+use crate::program::{command, wiremend, wiremend_with};
+
+/// Two daemons and a real Redis: one end sees the loss, the other says what it would do. Then Redis dies.
+#[test]
+fn a_daemon_tells_the_other_end_what_it_sees() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut redis) = redis(directory.path()) else { return };
+    let (leaf_tree, spine_tree) = (directory.path().join("leaf"), directory.path().join("spine"));
+    port(&leaf_tree, 0, 0);
+    port(&spine_tree, 0, 0);
+    let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
+    let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
+    std::thread::sleep(Duration::from_millis(300));
+    port(&leaf_tree, 1_000_000, 1_000);
+    leaf.says("eth0: corrupts, 1000 of ");
+    let done = || cli(directory.path(), &["HGET", "wiremend:done:spine-3:eth0", "body"]);
+    await_that(|| done().contains("this node only observes"));
+    redis.kill().unwrap();
+    redis.wait().unwrap();
+    leaf.says("no word with Redis");
+    spine.says("watching goes on, nothing is changed");
+    leaf.ends();
+    spine.ends();
+}
+
+#[test]
+fn a_file_is_checked_before_anything_is_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("monitor.toml");
+    let file = file.to_str().unwrap();
+    fs::write(file, config("leaf-1", "spine-3:eth0")).unwrap();
+    let text = wiremend(&["monitor", "check-config", file]).ok();
+    assert!(text.contains("`leaf-1` only observes") && text.contains("leaf-1:eth0 - spine-3:eth0"), "{text}");
+    fs::write(file, config("leaf-1", "spine-3:eth0").replace("poll", "pull")).unwrap();
+    for arguments in [&["monitor", "check-config", file][..], &["monitor", "run", "--config", file]] {
+        let told = wiremend(arguments);
+        assert_eq!(told.code, Some(2));
+        assert!(told.stderr.contains("monitor.toml:2:1: unknown field `pull`"), "{}", told.stderr);
+    }
+    fs::write(file, "secret\n").unwrap();
+    let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
+    assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(" >secret\n"), "{text}");
+    assert!(text.contains(" ~wiremend:*:leaf-1:* "), "{text}");
+}
 
 #[test]
 fn ports_are_written_down_and_explained() {
@@ -84,5 +130,95 @@ fn port(root: &Path, good: u64, bad: u64) {
         ("statistics/rx_crc_errors", bad),
     ] {
         fs::write(base.join(file), format!("{value}\n")).unwrap();
+    }
+}
+
+/// A process of this test alone.
+struct Daemon {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Daemon {
+    fn says(&mut self, part: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut heard = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            if line.contains(part) {
+                return;
+            }
+            heard.push(line);
+        }
+        panic!("`{part}` was not said: {heard:?}");
+    }
+
+    fn ends(&mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn config(node: &str, peer: &str) -> String {
+    format!(
+        "node = \"{node}\"\npoll = \"50ms\"\n[redis]\naddress = \"SOCKET\"\n[[link]]\nport = \"eth0\"\npeer = \"{peer}\"\nprotect = \"relay\"\n"
+    )
+}
+
+fn daemon(directory: &Path, tree: &Path, node: &str, peer: &str) -> Daemon {
+    let file = directory.join(format!("{node}.toml"));
+    let socket = directory.join("redis.sock");
+    fs::write(&file, config(node, peer).replace("SOCKET", socket.to_str().unwrap())).unwrap();
+    let mut child = command()
+        .args(["monitor", "run", "--config"])
+        .arg(&file)
+        .arg("--sysfs")
+        .arg(tree)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let (told, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+    Daemon { child, lines }
+}
+
+fn redis(directory: &Path) -> Option<Child> {
+    let started = Command::new("redis-server")
+        .args(["--port", "0", "--unixsocket", "redis.sock", "--save", ""])
+        .current_dir(directory)
+        .stdout(Stdio::null())
+        .spawn();
+    match started {
+        Ok(child) => {
+            await_that(|| cli(directory, &["PING"]).contains("PONG"));
+            Some(child)
+        }
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: redis-server: {error}");
+            None
+        }
+        Err(error) => panic!("redis-server: {error}"),
+    }
+}
+
+fn cli(directory: &Path, arguments: &[&str]) -> String {
+    let output =
+        Command::new("redis-cli").args(["-s", "redis.sock"]).args(arguments).current_dir(directory).output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}
+
+fn await_that(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it never holds");
+        std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -165,7 +165,7 @@ struct Site {
     link: Link,
     conduct: Conduct,
     daemon: Daemon,
-    machine: Relay,
+    machine: Device,
     server: Server,
     store: Option<Store>,
 }
@@ -178,7 +178,7 @@ impl Site {
         let conduct = Conduct { mode: Mode::Act, ..Conduct::default() };
         let daemon = Daemon::new(vec![link.clone()], Thresholds::default(), conduct, node.to_owned());
         let server = server.clone();
-        Self { node: name(node), link, conduct, daemon, machine: Relay::default(), server, store: None }
+        Self { node: name(node), link, conduct, daemon, machine: Device::default(), server, store: None }
     }
 
     fn fresh(&self, holder: &str) -> Daemon {
@@ -207,20 +207,20 @@ impl Site {
 }
 
 /// A port, and a relay that does as it is told.
-struct Relay {
+struct Device {
     reading: Option<Reading>,
     relay: Doing,
     acts: u32,
     broken: bool,
 }
 
-impl Default for Relay {
+impl Default for Device {
     fn default() -> Self {
         Self { reading: None, relay: Doing::Nothing, acts: 0, broken: false }
     }
 }
 
-impl Relay {
+impl Device {
     fn arrive(&mut self, now: Time, more_bad: u64) {
         let (good, bad) = match self.reading.map(|reading| reading.counted) {
             Some(Counted::GoodAndBad { good, bad }) => (good, bad),
@@ -231,7 +231,7 @@ impl Relay {
     }
 }
 
-impl Machine for Relay {
+impl Machine for Device {
     fn read(&mut self, _: usize) -> Option<Reading> {
         self.reading
     }

@@ -4,9 +4,10 @@ use std::io::{self, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use wiremend_monitor::{Counters, Group, Record, Sysfs, counter_of};
+use wiremend_monitor::{Counters, Record, Sysfs};
 use wiremend_units::Span;
 
+use super::machine::driver_counters;
 use crate::args::monitor::MonitorRecord as Asked;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};
@@ -28,7 +29,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
             break;
         }
         for name in &interfaces {
-            let driver = if is_own { driver(name) } else { Counters::default() };
+            let driver = if is_own { driver_counters(name) } else { Counters::default() };
             let read = sysfs.read(name, driver).map_err(|error| unread(asked, name, &error))?;
             write(&Record {
                 time_s: begun.elapsed().as_secs_f64(),
@@ -58,17 +59,6 @@ fn interfaces(asked: &Asked, sysfs: &Sysfs) -> Result<Vec<String>, Failure> {
         return Err(Failure::Input("no interface has a device behind it; name those to read".to_owned()));
     }
     Ok(found)
-}
-
-/// What the driver counts. One that does not answer counts nothing.
-fn driver(name: &str) -> Counters {
-    let mut counters = Counters::default();
-    for (name, value) in wiremend_dataplane::net::statistics(name).unwrap_or_default() {
-        if let Some(counter) = counter_of(Group::Driver, &name) {
-            counters.add(counter, value);
-        }
-    }
-    counters
 }
 
 fn write(record: &Record) -> Result<(), Failure> {
