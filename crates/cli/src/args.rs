@@ -1,6 +1,7 @@
 //! What can be asked for.
 
 pub(crate) mod explain;
+pub(crate) mod monitor;
 pub(crate) mod operate;
 
 use std::path::PathBuf;
@@ -37,6 +38,7 @@ Explain:
 Operate:
   relay        Protect a link between two Linux machines
   lab          Try things out between namespaces of this machine
+  monitor      Find links that corrupt, and say why links are slow
   completions  Print a script that completes commands in a shell
   man          Write the manual pages
 
@@ -77,6 +79,7 @@ pub(crate) enum Command {
     Capture(Capture),
     Relay(operate::Relay),
     Lab(operate::Lab),
+    Monitor(monitor::Monitor),
     Completions(Completions),
     Man(Man),
 }

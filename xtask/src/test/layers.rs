@@ -35,6 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-measure", "wiremend-proto"],
     ),
     ("wiremend-report", &["wiremend-units", "wiremend-measure"]),
+    ("wiremend-monitor", &["wiremend-units", "wiremend-measure", "wiremend-proto"]),
     (
         "wiremend",
         &[
@@ -49,6 +50,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-sim",
             "wiremend-dataplane",
             "wiremend-report",
+            "wiremend-monitor",
         ],
     ),
     ("xtask", &[]),

@@ -70,6 +70,12 @@ const NEEDS: &[Need] = &[
         from: Source::Debian("iproute2"),
     },
     Need {
+        what: "redis",
+        why: "is what daemons tell each other by",
+        probe: "redis-server --version",
+        from: Source::Debian("redis-server"),
+    },
+    Need {
         what: "rustfmt",
         why: "checks the format",
         probe: "cargo fmt --version",

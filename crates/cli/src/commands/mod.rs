@@ -8,6 +8,7 @@ mod link_header;
 mod list;
 mod man;
 mod model;
+mod monitor;
 mod phy;
 mod relay;
 mod repro;
@@ -41,6 +42,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         },
         Some(Command::Relay(asked)) => relay::run(&asked),
         Some(Command::Lab(asked)) => lab::run(&asked),
+        Some(Command::Monitor(asked)) => monitor::run(&asked),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
         None if std::io::stdout().is_terminal() => run::tour(),

@@ -12,6 +12,7 @@ mod lab;
 #[cfg(target_os = "linux")]
 mod line;
 mod model;
+mod monitor;
 mod program;
 mod relay;
 mod relay_metrics;

@@ -18,6 +18,7 @@ mod pause;
 mod program;
 mod refused;
 mod saved;
+mod statistics;
 mod watch;
 
 pub use change::{
@@ -29,4 +30,5 @@ pub use namespace::NetNs;
 pub use pause::FlowControl;
 pub use refused::Refused;
 pub use saved::Saved;
+pub use statistics::statistics;
 pub use watch::{Change, Watch};

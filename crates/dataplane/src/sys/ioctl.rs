@@ -130,21 +130,46 @@ impl Ethtool {
         self.call(&mut words)
     }
 
+    /// What the driver counts, by the driver's own names.
+    pub fn statistics(&self) -> io::Result<Vec<(String, u64)>> {
+        let names = self.names(ETH_SS_STATS)?;
+        // `struct ethtool_stats`: command, count, then 64 bits each. The kernel answers with as many as there are by then.
+        let mut words = vec![0; 2 + 2 * (names.len() + MORE_BY_THEN)];
+        (words[0], words[1]) = (ETHTOOL_GSTATS, names.len() as u32);
+        self.call(&mut words)?;
+        let value = |pair: &[u32]| {
+            let mut bytes = [0; 8];
+            bytes[..4].copy_from_slice(&pair[0].to_ne_bytes());
+            bytes[4..].copy_from_slice(&pair[1].to_ne_bytes());
+            u64::from_ne_bytes(bytes)
+        };
+        if words[1] as usize != names.len() {
+            return Err(io::Error::other("the driver changed its statistics while they were read"));
+        }
+        Ok(names.into_iter().zip(words[2..].chunks_exact(2).map(value)).collect())
+    }
+
     /// The names of the features, by number.
     fn feature_names(&self) -> io::Result<Vec<String>> {
+        self.names(ETH_SS_FEATURES)
+    }
+
+    /// The names of a set, by number.
+    fn names(&self, set: u32) -> io::Result<Vec<String>> {
         // `struct ethtool_sset_info`: command, reserved, a mask of 64 bits of the sets asked for, their lengths.
         let mut words = vec![ETHTOOL_GSSET_INFO, 0, 0, 0, 0];
-        words[2..4].copy_from_slice(&halves(1 << ETH_SS_FEATURES));
+        words[2..4].copy_from_slice(&halves(1 << set));
         self.call(&mut words)?;
-        let count = words[4] as usize;
-        if count > FEATURES_MAX {
-            return Err(io::Error::other("the kernel names more features than this program expects"));
+        let known = words[2..4] != [0, 0];
+        let count = if known { words[4] as usize } else { 0 };
+        if count > NAMES_MAX {
+            return Err(io::Error::other("the kernel has more names than this program expects"));
         }
         // `struct ethtool_gstrings`: command, set, count, then names of 32 bytes each.
-        let mut words = vec![0; 3 + count * NAME_WORDS];
-        words[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, ETH_SS_FEATURES, count as u32]);
+        let mut words = vec![0; 3 + (count + MORE_BY_THEN) * NAME_WORDS];
+        words[..3].copy_from_slice(&[ETHTOOL_GSTRINGS, set, count as u32]);
         self.call(&mut words)?;
-        Ok(words[3..].chunks_exact(NAME_WORDS).map(text).collect())
+        Ok(words[3..].chunks_exact(NAME_WORDS).take(count).map(text).collect())
     }
 
     /// Hands `words` to the kernel, which reads and answers in place.
@@ -191,10 +216,12 @@ fn text(words: &[u32]) -> String {
 const ETHTOOL_GPAUSEPARAM: u32 = 0x12;
 const ETHTOOL_GCHANNELS: u32 = 0x3c;
 const ETHTOOL_GSTRINGS: u32 = 0x1B;
+const ETHTOOL_GSTATS: u32 = 0x1D;
 const ETHTOOL_GSSET_INFO: u32 = 0x37;
 const ETHTOOL_GFEATURES: u32 = 0x3A;
 const ETHTOOL_SFEATURES: u32 = 0x3B;
 const ETHTOOL_GLINKSETTINGS: u32 = 0x4C;
+const ETH_SS_STATS: u32 = 1;
 const ETH_SS_FEATURES: u32 = 4;
 /// Words of one name (`ETH_GSTRING_LEN`).
 const NAME_WORDS: usize = 8;
@@ -202,5 +229,8 @@ const NAME_WORDS: usize = 8;
 const SETTINGS_WORDS: usize = 12;
 /// Most words of one mask (`link_mode_masks_nwords` is a signed byte).
 const MASK_WORDS_MAX: usize = 128;
-/// Features are bits of 64 today; there is room for more.
-const FEATURES_MAX: usize = 1024;
+/// Drivers with a register for each of many queues have some thousands.
+const NAMES_MAX: usize = 65_536;
+/// The kernel writes as many as there are when it answers, not as many as it was asked for. Drivers add some for each queue that is
+/// opened meanwhile.
+const MORE_BY_THEN: usize = 8_192;

@@ -1,4 +1,5 @@
 //! The data plane as it is used: bumps back to back in memory, and relays on real interfaces.
 
 mod bump;
+mod statistics;
 mod xdp;

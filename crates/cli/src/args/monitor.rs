@@ -1,0 +1,156 @@
+//! What watches ports: find links that corrupt, and say why links are slow.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use wiremend_monitor::Name;
+use wiremend_units::{Span, parse_probability};
+
+/// Find links that corrupt, and say why links are slow
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor run --config /etc/wiremend/monitor.toml
+  wiremend monitor record eth0 --for 60s > here.jsonl
+  wiremend monitor explain here.jsonl there.jsonl")]
+pub(crate) struct Monitor {
+    #[command(subcommand)]
+    pub(crate) command: MonitorCommand,
+}
+
+#[derive(Subcommand, Debug)]
+pub(crate) enum MonitorCommand {
+    Run(MonitorRun),
+    CheckConfig(MonitorCheck),
+    Acl(MonitorAcl),
+    Record(MonitorRecord),
+    Explain(MonitorExplain),
+}
+
+/// Watch the ports of this machine, and protect links that corrupt
+///
+/// Reads the ports, tells the other ends of their links over Redis what it sees, and protects what this end
+/// sends over links that corrupt, by relays that run here. By default it only observes: `mode = "act"` in
+/// the file lets it act. Without Redis it goes on watching and leaves everything as it is.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor run --config /etc/wiremend/monitor.toml
+  wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1m"
+)]
+pub(crate) struct MonitorRun {
+    /// The file to go by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
+    pub(crate) duration: Option<Span>,
+    /// Where the kernel's tree is
+    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: super::operate::RunDir,
+}
+
+/// Look whether a file can be gone by, and say what it means
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor check-config /etc/wiremend/monitor.toml")]
+pub(crate) struct MonitorCheck {
+    /// The file
+    #[arg(value_name = "FILE")]
+    pub(crate) config: PathBuf,
+}
+
+/// Print the Redis command that makes the user of a node
+///
+/// Each switch or host should have a user of its own, which writes under its own name alone. With one for all,
+/// each could speak for every other.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor acl leaf-1 --password-file leaf-1.secret | redis-cli"
+)]
+pub(crate) struct MonitorAcl {
+    /// The switch or host
+    #[arg(value_name = "NODE")]
+    pub(crate) node: Name,
+    /// The file that holds its password, and nothing else
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: PathBuf,
+}
+
+/// Write down what ports of this machine count, a line of JSON for each reading
+///
+/// Reads what the kernel, the driver (as `ethtool -S` does) and RDMA devices count, under one name for all
+/// makers. Counters that cannot be read are said once and left out.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor record eth0 --for 60s > here.jsonl
+  wiremend monitor record --node leaf-1 --every 5s --for 1h > leaf-1.jsonl"
+)]
+pub(crate) struct MonitorRecord {
+    /// The ports [default: all that have a device behind them]
+    #[arg(value_name = "IF")]
+    pub(crate) interfaces: Vec<String>,
+    /// What this machine is called in the record [default: its host name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) node: Option<String>,
+    /// Time between readings
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_every)]
+    pub(crate) every: Span,
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
+    pub(crate) duration: Option<Span>,
+    /// Where the kernel's tree is
+    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+}
+
+/// Say why a link is slow, from what both its ends count
+///
+/// Joins the counters of both ends and says for each link: corruption, congestion, reordering, configuration
+/// or healthy, with the numbers that led there. Exit status 1 if a link is not healthy.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor explain here.jsonl there.jsonl
+  wiremend monitor explain all.jsonl --link leaf-1:eth0=spine-3:eth7 --link leaf-1:eth1=spine-4:eth7
+  wiremend monitor explain all.jsonl --link a:eth0=b:eth0 --json"
+)]
+pub(crate) struct MonitorExplain {
+    /// Records of ports (`wiremend monitor record`), or - for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+    /// A link, by its two ends; may be given several times [default: the only two ports there are]
+    #[arg(long = "link", value_name = "NODE:PORT=NODE:PORT")]
+    pub(crate) links: Vec<String>,
+    /// Loss from which a link counts as corrupting
+    #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
+    pub(crate) threshold: f64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn parse_span(text: &str) -> Result<Span, String> {
+    text.parse::<Span>().map_err(|error| error.to_string())
+}
+
+fn parse_every(text: &str) -> Result<Span, String> {
+    let every = parse_span(text)?;
+    if every < Span::from_ms(10) {
+        return Err("ports are read at most once in 10ms".to_owned());
+    }
+    Ok(every)
+}

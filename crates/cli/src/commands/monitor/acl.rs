@@ -1,0 +1,15 @@
+//! `wiremend monitor acl`: the Redis user of a node.
+
+use wiremend_monitor::bus::acl_rules;
+
+use super::config::password;
+use crate::args::monitor::MonitorAcl as Asked;
+use crate::failure::{Answer, Failure};
+use crate::terminal;
+
+pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    let secret = password(&asked.password_file)?;
+    let rules = acl_rules(&asked.node).join(" ");
+    terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", asked.node))?;
+    Ok(Answer::Yes)
+}

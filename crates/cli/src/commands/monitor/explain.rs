@@ -1,0 +1,167 @@
+//! `wiremend monitor explain`: a verdict for each link, and why.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, BufReader};
+
+use serde_json::{Value, json};
+use wiremend_monitor::{Cause, End, Estimate, Explanation, Growth, Record, Snapshot, Thresholds, explain};
+use wiremend_units::Time;
+
+use crate::args::monitor::MonitorExplain as Asked;
+use crate::failure::{Answer, Failure};
+use crate::terminal;
+
+/// A port: its node and its name there.
+type Port = (String, String);
+
+/// The readings of each port, in the order of their files.
+type Readings = BTreeMap<Port, Vec<(Time, Snapshot)>>;
+
+pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    let thresholds = Thresholds { loss: asked.threshold, ..Thresholds::default() };
+    thresholds.check().map_err(|error| Failure::Input(format!("--threshold: {error}")))?;
+    let readings = read(&asked.files)?;
+    let links = links(&asked.links, &readings)?;
+    let growth = |port: &Port| Growth::over(readings[port].iter().map(|(at, snapshot)| (*at, snapshot)));
+    let explained: Vec<Explained> = links
+        .into_iter()
+        .map(|(a, b)| {
+            let explanation = explain(&growth(&a), &growth(&b), &thresholds);
+            Explained { a: shown(&a), b: shown(&b), explanation }
+        })
+        .collect();
+    let text = if asked.json { format!("{:#}\n", json(&explained)) } else { text(&explained) };
+    terminal::print(&text)?;
+    let healthy = explained.iter().all(|link| link.explanation.cause == Cause::Healthy);
+    Ok(if healthy { Answer::Yes } else { Answer::No })
+}
+
+struct Explained {
+    a: String,
+    b: String,
+    explanation: Explanation,
+}
+
+impl Explained {
+    fn name(&self, end: End) -> &str {
+        match end {
+            End::A => &self.a,
+            End::B => &self.b,
+        }
+    }
+}
+
+fn read(files: &[String]) -> Result<Readings, Failure> {
+    let mut readings = Readings::new();
+    for name in files {
+        let refused = |why: &dyn std::fmt::Display| Failure::Input(format!("{name}: {why}"));
+        let records = if name == "-" {
+            Record::read_all(io::stdin().lock())
+        } else {
+            Record::read_all(BufReader::new(File::open(name).map_err(|error| refused(&error))?))
+        };
+        for record in records.map_err(|error| refused(&error))? {
+            let reading = (record.at(), record.snapshot());
+            readings.entry((record.node, record.port)).or_default().push(reading);
+        }
+    }
+    Ok(readings)
+}
+
+fn links(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
+    let links = if asked.is_empty() { vec![only_two(readings)?] } else { named(asked, readings)? };
+    for (a, b) in &links {
+        for port in [a, b] {
+            if readings[port].len() < 2 {
+                let name = shown(port);
+                return Err(Failure::Input(format!(
+                    "`{name}` was read once; what grows shows from the second reading on"
+                )));
+            }
+        }
+    }
+    Ok(links)
+}
+
+fn only_two(readings: &Readings) -> Result<(Port, Port), Failure> {
+    let ports: Vec<&Port> = readings.keys().collect();
+    let [a, b] = ports[..] else {
+        let names: Vec<String> = ports.iter().take(8).map(|port| shown(port)).collect();
+        return Err(Failure::Input(format!(
+            "there are {} ports ({}{}), not the two ends of a link; say with --link NODE:PORT=NODE:PORT which belong together",
+            ports.len(),
+            names.join(", "),
+            if ports.len() > names.len() { ", …" } else { "" },
+        )));
+    };
+    Ok((a.clone(), b.clone()))
+}
+
+fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
+    let names: Vec<String> = readings.keys().map(shown).collect();
+    let port = |link: &str, name: &str| {
+        let found = readings.keys().find(|port| shown(port) == name).cloned();
+        found.ok_or_else(|| {
+            let known: Vec<&str> = names.iter().map(String::as_str).collect();
+            Failure::Input(format!("--link {link}: {}", wiremend_scenario::or_nearest("port", name, &known)))
+        })
+    };
+    asked
+        .iter()
+        .map(|link| {
+            let (a, b) = link.split_once('=').filter(|(a, b)| a != b).ok_or_else(|| {
+                Failure::Input(format!(
+                    "--link {link}: write NODE:PORT=NODE:PORT, such as leaf-1:eth0=spine-3:eth7"
+                ))
+            })?;
+            Ok((port(link, a)?, port(link, b)?))
+        })
+        .collect()
+}
+
+fn shown((node, port): &Port) -> String {
+    format!("{node}:{port}")
+}
+
+fn text(links: &[Explained]) -> String {
+    let mut text = String::new();
+    for link in links {
+        let Explanation { cause, reasons, loss_to_a, loss_to_b } = &link.explanation;
+        let _ = writeln!(text, "{} - {}: {cause}", link.a, link.b);
+        for reason in reasons {
+            let _ = writeln!(text, "  {:<13} at {}: {}", reason.cause, link.name(reason.end), reason.text);
+        }
+        for (end, loss) in [(End::B, loss_to_b), (End::A, loss_to_a)] {
+            let _ = writeln!(text, "  {:<13} to {}: {}", "loss", link.name(end), lost(loss.as_ref()));
+        }
+    }
+    text
+}
+
+fn lost(loss: Option<&Estimate>) -> String {
+    match loss {
+        None => "not known; this end does not count broken frames".to_owned(),
+        Some(Estimate { errors: 0, frames, high, .. }) => {
+            format!("none of {frames} frames, so hardly more than {high:.1e}")
+        }
+        Some(Estimate { errors, frames, loss, low, high }) => {
+            format!("{errors} of {frames} frames: {loss:.1e}, between {low:.1e} and {high:.1e}")
+        }
+    }
+}
+
+fn json(links: &[Explained]) -> Value {
+    let link = |link: &Explained| {
+        json!({
+            "a": link.a,
+            "b": link.b,
+            "cause": link.explanation.cause,
+            "reasons": link.explanation.reasons,
+            "loss_to_a": link.explanation.loss_to_a,
+            "loss_to_b": link.explanation.loss_to_b,
+        })
+    };
+    json!({ "links": links.iter().map(link).collect::<Vec<_>>() })
+}

@@ -1,0 +1,21 @@
+//! `wiremend monitor`: what ports count, and what it means.
+
+mod acl;
+mod config;
+mod explain;
+mod machine;
+mod record;
+mod watch;
+
+use crate::args::monitor::{Monitor, MonitorCommand};
+use crate::failure::{Answer, Failure};
+
+pub(super) fn run(asked: &Monitor) -> Result<Answer, Failure> {
+    match &asked.command {
+        MonitorCommand::Run(asked) => watch::run(asked),
+        MonitorCommand::CheckConfig(asked) => config::run(asked),
+        MonitorCommand::Acl(asked) => acl::run(asked),
+        MonitorCommand::Record(asked) => record::run(asked),
+        MonitorCommand::Explain(asked) => explain::run(asked),
+    }
+}

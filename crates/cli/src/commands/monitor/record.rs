@@ -1,0 +1,94 @@
+//! `wiremend monitor record`: readings of this machine's ports.
+
+use std::io::{self, Write as _};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use wiremend_monitor::{Counters, Record, Sysfs};
+use wiremend_units::Span;
+
+use super::machine::driver_counters;
+use crate::args::monitor::MonitorRecord as Asked;
+use crate::failure::{Answer, Failure};
+use crate::{signals, terminal};
+
+/// How soon a signal is noticed.
+const NAP: Duration = Duration::from_millis(50);
+
+pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    signals::catch()?;
+    let mut sysfs = Sysfs::new(&asked.sysfs);
+    let interfaces = interfaces(asked, &sysfs)?;
+    let node = asked.node.clone().map_or_else(host_name, Ok)?;
+    let is_own = asked.sysfs.as_os_str() == Sysfs::ROOT;
+    let begun = Instant::now();
+    for round in 0.. {
+        let due = begun + duration(asked.every) * round;
+        let end = asked.duration.map(|span| begun + duration(span));
+        if end.is_some_and(|end| due > end) || !sleep_until(due) {
+            break;
+        }
+        for name in &interfaces {
+            let driver = if is_own { driver_counters(name) } else { Counters::default() };
+            let read = sysfs.read(name, driver).map_err(|error| unread(asked, name, &error))?;
+            write(&Record {
+                time_s: begun.elapsed().as_secs_f64(),
+                node: node.clone(),
+                port: name.clone(),
+                up: read.up,
+                carrier_changes: read.carrier_changes,
+                megabits_per_s: read.megabits_per_s,
+                counters: read.counters,
+            })?;
+        }
+        for missing in sysfs.unsaid() {
+            terminal::say(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
+        }
+    }
+    Ok(Answer::Yes)
+}
+
+fn interfaces(asked: &Asked, sysfs: &Sysfs) -> Result<Vec<String>, Failure> {
+    if !asked.interfaces.is_empty() {
+        return Ok(asked.interfaces.clone());
+    }
+    let found = sysfs.interfaces().map_err(|error| {
+        Failure::Environment(format!("cannot list interfaces below `{}`: {error}", asked.sysfs.display()))
+    })?;
+    if found.is_empty() {
+        return Err(Failure::Input("no interface has a device behind it; name those to read".to_owned()));
+    }
+    Ok(found)
+}
+
+fn write(record: &Record) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    terminal::written(record.write(&mut stdout).and_then(|()| stdout.flush()))
+}
+
+fn unread(asked: &Asked, name: &str, error: &io::Error) -> Failure {
+    let net = asked.sysfs.join("class/net");
+    Failure::Input(format!("cannot read the interface `{name}` below `{}`: {error}", net.display()))
+}
+
+fn host_name() -> Result<String, Failure> {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let named = Some(name).filter(|name| !name.is_empty());
+    named.ok_or_else(|| Failure::Input("this machine has no name; give one with --node".to_owned()))
+}
+
+/// `false` if a signal came first.
+fn sleep_until(due: Instant) -> bool {
+    while signals::caught().is_none() {
+        let left = due.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return true;
+        }
+        thread::sleep(left.min(NAP));
+    }
+    false
+}
+
+fn duration(span: Span) -> Duration {
+    Duration::from_nanos(span.as_ns())
+}

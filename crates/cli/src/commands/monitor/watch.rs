@@ -1,0 +1,188 @@
+//! `wiremend monitor run`: the daemon.
+
+use std::time::Duration;
+
+use wiremend_dataplane::drive::Clock;
+use wiremend_monitor::bus::{Bell, Doing, Fault, Server, Store, Unfit};
+use wiremend_monitor::{Config, Daemon, Event, Verdict};
+use wiremend_units::{Span, Time};
+
+use super::config;
+use super::machine::ThisMachine;
+use crate::args::monitor::MonitorRun as Asked;
+use crate::failure::{Answer, Failure};
+use crate::{rundir, signals, terminal};
+
+/// How soon a signal is noticed.
+const NAP: Duration = Duration::from_millis(100);
+/// The server is tried again after this, then after twice as long, and so on.
+const PAUSE_MIN: Span = Span::from_ms(500);
+const PAUSE_MAX: Span = Span::from_ms(30_000);
+
+pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    let config = config::load(&asked.config)?;
+    let password = config.redis.password_file.as_deref().map(config::password).transpose()?;
+    signals::catch()?;
+    let clock = Clock::start();
+    let run_dir = rundir::of(&asked.place);
+    let mut machine = ThisMachine::new(&config, asked.sysfs.clone(), run_dir, clock);
+    let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder(&config));
+    let mut bus = Bus::new(config.redis.server(&config.node, password), &config);
+    let mut due = clock.now();
+    let end = asked.duration.map(|span| due.saturating_add(span));
+    loop {
+        let now = clock.now();
+        if signals::caught().is_some() || end.is_some_and(|end| now >= end) {
+            return Ok(Answer::Yes);
+        }
+        if now >= due {
+            // A poll that was missed is not made up for.
+            due = now.saturating_add(Span::from_ns(config.poll.as_nanos() as u64));
+            let events = daemon.watch(&mut machine);
+            say(&config, &events);
+            for missing in machine.unsaid() {
+                terminal::say(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
+            }
+            let events = bus.exchange(now, &mut daemon, &mut machine, false);
+            say(&config, &events);
+        }
+        let left = Duration::from_nanos(due.since(clock.now().min(due)).as_ns());
+        if bus.rang(clock.now(), &mut daemon, left.min(NAP)) {
+            let events = bus.exchange(clock.now(), &mut daemon, &mut machine, true);
+            say(&config, &events);
+        }
+    }
+}
+
+/// Who holds the lease of this node: the machine, so that a daemon that begins anew has it at once.
+fn holder(config: &Config) -> String {
+    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    format!("{}/{}", config.node, machine.trim())
+}
+
+/// The connections to Redis, and when to try again.
+struct Bus {
+    server: Server,
+    node: wiremend_monitor::Name,
+    open: Option<(Store, Bell)>,
+    retry_at: Time,
+    pause: Span,
+    /// It was said that it cannot be reached.
+    said: bool,
+}
+
+impl Bus {
+    fn new(server: Server, config: &Config) -> Self {
+        let node = config.node.clone();
+        Self { server, node, open: None, retry_at: Time::ZERO, pause: PAUSE_MIN, said: false }
+    }
+
+    fn exchange(
+        &mut self,
+        now: Time,
+        daemon: &mut Daemon,
+        machine: &mut ThisMachine,
+        rang: bool,
+    ) -> Vec<Event> {
+        if self.open.is_none() && now >= self.retry_at {
+            match self.connect() {
+                Ok(open) => {
+                    self.open = Some(open);
+                    daemon.on_disconnect();
+                }
+                Err(why) => self.lost(now, daemon, &why),
+            }
+        }
+        let Some((store, _)) = &mut self.open else { return Vec::new() };
+        match daemon.exchange(now, store, machine, rang) {
+            Ok(events) => {
+                self.pause = PAUSE_MIN;
+                if std::mem::take(&mut self.said) {
+                    terminal::say("Redis is back");
+                }
+                events
+            }
+            Err(fault) => {
+                self.lost(now, daemon, &Unfit::Fault(fault));
+                Vec::new()
+            }
+        }
+    }
+
+    /// Waits for the bell. Without a connection it just waits.
+    fn rang(&mut self, now: Time, daemon: &mut Daemon, within: Duration) -> bool {
+        let Some((_, bell)) = &mut self.open else {
+            std::thread::park_timeout(within);
+            return false;
+        };
+        match bell.rang(within) {
+            Ok(rang) => rang,
+            Err(fault) => {
+                self.lost(now, daemon, &Unfit::Fault(fault));
+                false
+            }
+        }
+    }
+
+    fn connect(&self) -> Result<(Store, Bell), Unfit> {
+        let store = Store::open(&self.server, self.node.clone())?;
+        let bell = Bell::open(&self.server, &self.node)?;
+        Ok((store, bell))
+    }
+
+    fn lost(&mut self, now: Time, daemon: &mut Daemon, why: &Unfit) {
+        self.open = None;
+        daemon.on_disconnect();
+        self.retry_at = now.saturating_add(self.pause);
+        self.pause = (self.pause + self.pause).min(PAUSE_MAX);
+        if !std::mem::replace(&mut self.said, true) {
+            let advice = match why {
+                Unfit::Fault(Fault::Refused(_)) => "; `wiremend monitor acl` makes its user",
+                _ => "",
+            };
+            terminal::say(&format!(
+                "no word with Redis: {why}{advice}; watching goes on, nothing is changed"
+            ));
+        }
+    }
+}
+
+fn say(config: &Config, events: &[Event]) {
+    for event in events {
+        let line = match event {
+            Event::Saw { link, verdict } => saw(config, *link, verdict),
+            Event::Did { link, doing } => did(config, *link, doing),
+            Event::Failed { link, why } => format!("{}: nothing was done: {why}", sent(config, *link)),
+            Event::Ousted => format!("another daemon speaks for `{}`; this one only watches", config.node),
+            Event::Nonsense(count) => format!("{count} others say what makes no sense; it is ignored"),
+        };
+        terminal::say(&line);
+    }
+}
+
+fn saw(config: &Config, link: usize, verdict: &Verdict) -> String {
+    let port = &config.links[link].port;
+    match verdict {
+        Verdict::Raised(loss) => {
+            format!(
+                "{port}: corrupts, {} of {} frames arrived broken ({:.1e})",
+                loss.errors, loss.frames, loss.loss
+            )
+        }
+        Verdict::Moved(loss) => format!("{port}: now loses {:.1e}", loss.loss),
+        Verdict::Cleared { clean_frames } => format!("{port}: clean, {clean_frames} frames without an error"),
+    }
+}
+
+fn did(config: &Config, link: usize, doing: &Doing) -> String {
+    let sent = sent(config, link);
+    match doing {
+        Doing::Protects { copies } => format!("{sent}: protected, {copies} copies of what is lost"),
+        Doing::Nothing => format!("{sent}: let be"),
+        Doing::Abstains { why } => format!("{sent}: {why}"),
+    }
+}
+
+fn sent(config: &Config, link: usize) -> String {
+    format!("{} to {}", config.links[link].port, config.links[link].peer)
+}

@@ -1,0 +1,224 @@
+//! `wiremend monitor`: what ports count, from a tree that looks as `/sys` does to a verdict.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::program::{command, wiremend, wiremend_with};
+
+/// Two daemons and a real Redis: one end sees the loss, the other says what it would do. Then Redis dies.
+#[test]
+fn a_daemon_tells_the_other_end_what_it_sees() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(mut redis) = redis(directory.path()) else { return };
+    let (leaf_tree, spine_tree) = (directory.path().join("leaf"), directory.path().join("spine"));
+    port(&leaf_tree, 0, 0);
+    port(&spine_tree, 0, 0);
+    let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
+    let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
+    std::thread::sleep(Duration::from_millis(300));
+    port(&leaf_tree, 1_000_000, 1_000);
+    leaf.says("eth0: corrupts, 1000 of ");
+    let done = || cli(directory.path(), &["HGET", "wiremend:done:spine-3:eth0", "body"]);
+    await_that(|| done().contains("this node only observes"));
+    redis.kill().unwrap();
+    redis.wait().unwrap();
+    leaf.says("no word with Redis");
+    spine.says("watching goes on, nothing is changed");
+    leaf.ends();
+    spine.ends();
+}
+
+#[test]
+fn a_file_is_checked_before_anything_is_done() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("monitor.toml");
+    let file = file.to_str().unwrap();
+    fs::write(file, config("leaf-1", "spine-3:eth0")).unwrap();
+    let text = wiremend(&["monitor", "check-config", file]).ok();
+    assert!(text.contains("`leaf-1` only observes") && text.contains("leaf-1:eth0 - spine-3:eth0"), "{text}");
+    fs::write(file, config("leaf-1", "spine-3:eth0").replace("poll", "pull")).unwrap();
+    for arguments in [&["monitor", "check-config", file][..], &["monitor", "run", "--config", file]] {
+        let told = wiremend(arguments);
+        assert_eq!(told.code, Some(2));
+        assert!(told.stderr.contains("monitor.toml:2:1: unknown field `pull`"), "{}", told.stderr);
+    }
+    fs::write(file, "secret\n").unwrap();
+    let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
+    assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(" >secret\n"), "{text}");
+    assert!(text.contains(" ~wiremend:*:leaf-1:* "), "{text}");
+}
+
+#[test]
+fn ports_are_written_down_and_explained() {
+    let tree = tempfile::tempdir().unwrap();
+    port(tree.path(), 1_000_000, 7);
+    let record = |name: &str, node: &str| {
+        let sysfs = tree.path().to_str().unwrap();
+        let text = wiremend(&[
+            "monitor", "record", "eth0", "--node", node, "--sysfs", sysfs, "--every", "10ms", "--for", "20ms",
+        ])
+        .ok();
+        assert_eq!(text.lines().count(), 3, "{text}");
+        let file = tree.path().join(name);
+        fs::write(&file, text).unwrap();
+        file.to_str().unwrap().to_owned()
+    };
+    let (here, there) = (record("here.jsonl", "leaf-1"), record("there.jsonl", "spine-3"));
+    let text = wiremend(&["monitor", "explain", &here, &there]).ok();
+    assert!(text.starts_with("leaf-1:eth0 - spine-3:eth0: healthy\n"), "{text}");
+}
+
+#[test]
+fn a_link_that_corrupts_is_named_with_its_numbers() {
+    let told = wiremend_with(CORRUPTING, &["monitor", "explain", "-"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    for part in [
+        "a:eth0 - b:eth0: corruption",
+        "corruption    at b:eth0: 1000 of 1001000 frames arrived broken: 1.0e-3",
+        "loss          to b:eth0: 1000 of 1001000 frames",
+        "loss          to a:eth0: none of 1000000 frames, so hardly more than 4.6e-6",
+    ] {
+        assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
+    }
+    let told = wiremend_with(CORRUPTING, &["monitor", "explain", "-", "--link", "b:eth0=a:eth0", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).expect("stdout is JSON");
+    assert_eq!(json["links"][0]["cause"], "corruption");
+    assert_eq!(json["links"][0]["reasons"][0]["end"], "a");
+    assert_eq!(json["links"][0]["loss_to_a"]["errors"], 1000);
+}
+
+#[test]
+fn what_cannot_be_explained_is_refused_in_a_line() {
+    for (input, arguments, why) in [
+        (CORRUPTING, &["--link", "a:eth0=c:eth0"][..], "unknown port `c:eth0`; did you mean"),
+        (CORRUPTING, &["--link", "a:eth0"], "write NODE:PORT=NODE:PORT"),
+        (CORRUPTING, &["--threshold", "1e-20"], "not between 1e-15 and 0.5"),
+        ("", &[], "there are 0 ports"),
+        (ONCE, &[], "was read once"),
+        ("{}", &[], "line 1: missing field `time_s`"),
+    ] {
+        let told = wiremend_with(input, &[&["monitor", "explain", "-"][..], arguments].concat());
+        assert_eq!(told.code, Some(2), "{}", told.stderr);
+        assert!(told.stderr.contains(why) && told.stderr.lines().count() == 1, "`{why}` in {}", told.stderr);
+        assert_eq!(told.stdout, "");
+    }
+    let told = wiremend(&["monitor", "record", "no-such-port"]);
+    assert_eq!(told.code, Some(2));
+    assert!(told.stderr.contains("cannot read the interface `no-such-port`"), "{}", told.stderr);
+}
+
+const CORRUPTING: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":{"rx_good":5,"rx_crc":0}}
+{"time_s":0,"node":"b","port":"eth0","up":true,"counters":{"rx_good":7,"rx_crc":2}}
+{"time_s":9,"node":"a","port":"eth0","up":true,"counters":{"rx_good":1000005,"rx_crc":0}}
+{"time_s":9,"node":"b","port":"eth0","up":true,"counters":{"rx_good":1000007,"rx_crc":1002}}
+"#;
+
+const ONCE: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":{"rx_good":5,"rx_crc":0}}
+{"time_s":0,"node":"b","port":"eth0","up":true,"counters":{"rx_good":7,"rx_crc":2}}
+"#;
+
+fn port(root: &Path, good: u64, bad: u64) {
+    let base = root.join("class/net/eth0");
+    fs::create_dir_all(base.join("statistics")).unwrap();
+    for (file, value) in [
+        ("carrier", 1),
+        ("carrier_changes", 1),
+        ("statistics/rx_packets", good),
+        ("statistics/rx_crc_errors", bad),
+    ] {
+        fs::write(base.join(file), format!("{value}\n")).unwrap();
+    }
+}
+
+/// A process of this test alone.
+struct Daemon {
+    child: Child,
+    lines: std::sync::mpsc::Receiver<String>,
+}
+
+impl Daemon {
+    fn says(&mut self, part: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        let mut heard = Vec::new();
+        while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            if line.contains(part) {
+                return;
+            }
+            heard.push(line);
+        }
+        panic!("`{part}` was not said: {heard:?}");
+    }
+
+    fn ends(&mut self) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn config(node: &str, peer: &str) -> String {
+    format!(
+        "node = \"{node}\"\npoll = \"50ms\"\n[redis]\naddress = \"SOCKET\"\n[[link]]\nport = \"eth0\"\npeer = \"{peer}\"\nprotect = \"relay\"\n"
+    )
+}
+
+fn daemon(directory: &Path, tree: &Path, node: &str, peer: &str) -> Daemon {
+    let file = directory.join(format!("{node}.toml"));
+    let socket = directory.join("redis.sock");
+    fs::write(&file, config(node, peer).replace("SOCKET", socket.to_str().unwrap())).unwrap();
+    let mut child = command()
+        .args(["monitor", "run", "--config"])
+        .arg(&file)
+        .arg("--sysfs")
+        .arg(tree)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(child.stderr.take().unwrap());
+    let (told, lines) = std::sync::mpsc::channel();
+    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+    Daemon { child, lines }
+}
+
+fn redis(directory: &Path) -> Option<Child> {
+    let started = Command::new("redis-server")
+        .args(["--port", "0", "--unixsocket", "redis.sock", "--save", ""])
+        .current_dir(directory)
+        .stdout(Stdio::null())
+        .spawn();
+    match started {
+        Ok(child) => {
+            await_that(|| cli(directory, &["PING"]).contains("PONG"));
+            Some(child)
+        }
+        Err(error) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: redis-server: {error}");
+            None
+        }
+        Err(error) => panic!("redis-server: {error}"),
+    }
+}
+
+fn cli(directory: &Path, arguments: &[&str]) -> String {
+    let output =
+        Command::new("redis-cli").args(["-s", "redis.sock"]).args(arguments).current_dir(directory).output();
+    String::from_utf8(output.unwrap().stdout).unwrap()
+}
+
+fn await_that(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it never holds");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

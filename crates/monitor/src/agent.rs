@@ -1,0 +1,157 @@
+//! What a node does about the links that it sends over, given what their other ends see.
+//!
+//! It is decided anew from all that is known, each time, and never from what happened last: whoever was away, began anew or
+//! missed a message comes to the same.
+
+use serde::{Deserialize, Serialize};
+use wiremend_proto::link::LossRate;
+
+use crate::bus::{Deed, Doing, Sighting, Stored};
+use crate::name::{Name, PortName};
+
+/// A link of a node.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The port here.
+    pub port: Name,
+    /// The other end.
+    pub peer: PortName,
+    /// What can protect it here.
+    #[serde(default)]
+    pub protect: Protect,
+}
+
+/// What can protect a link.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protect {
+    /// Nothing, as on the port of a switch chip.
+    #[default]
+    None,
+    /// A relay on the port.
+    Relay,
+}
+
+/// How far a node goes by itself.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Conduct {
+    /// Whether it acts at all.
+    pub mode: Mode,
+    /// The loss that may remain on a protected link.
+    pub target_loss: f64,
+    /// Links that it protects at once; the worst come first.
+    pub protected_max: usize,
+}
+
+impl Default for Conduct {
+    fn default() -> Self {
+        Self { mode: Mode::Observe, target_loss: 1e-8, protected_max: 4 }
+    }
+}
+
+/// Whether a node acts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// It sees, and says what it would do.
+    #[default]
+    Observe,
+    /// It protects.
+    Act,
+}
+
+/// Most copies that a relay sends.
+const COPIES_MAX: u8 = 4;
+
+/// What to do about each link, in their order, given what stands about their other ends. A link about which nothing stands is not
+/// touched, as far as this goes: `None`.
+pub fn decide(links: &[Link], seen: &[Option<Stored<Sighting>>], conduct: &Conduct) -> Vec<Option<Deed>> {
+    assert_eq!(links.len(), seen.len(), "something is known of each link, or nothing is");
+    let loss = |at: usize| seen[at].as_ref().and_then(|stored| stored.word.corrupting).map(|seen| seen.loss);
+    let mut worst: Vec<usize> =
+        (0..links.len()).filter(|&at| loss(at).is_some() && links[at].protect == Protect::Relay).collect();
+    // Equal ones in the order of the links, so that a node does not change its mind.
+    worst.sort_by(|&a, &b| loss(b).unwrap_or(0.0).total_cmp(&loss(a).unwrap_or(0.0)));
+    worst.truncate(conduct.protected_max);
+    let doing = |at: usize| match loss(at) {
+        None => Doing::Nothing,
+        Some(_) if links[at].protect == Protect::None => abstains("nothing here can protect this link"),
+        Some(_) if conduct.mode == Mode::Observe => abstains("this node only observes"),
+        Some(_) if !worst.contains(&at) => {
+            abstains(&format!("{} links that are worse are protected", conduct.protected_max))
+        }
+        Some(loss) => Doing::Protects { copies: copies(loss, conduct.target_loss) },
+    };
+    seen.iter()
+        .enumerate()
+        .map(|(at, seen)| seen.as_ref().map(|seen| Deed { answers: seen.version, doing: doing(at) }))
+        .collect()
+}
+
+/// LG Eq. 2; as many as there can be where even those do not reach the target.
+fn copies(loss: f64, target: f64) -> u8 {
+    let rate = |share: f64| LossRate::parts_per_trillion((share * 1e12).round() as u64);
+    rate(loss).copies_for(rate(target), COPIES_MAX).unwrap_or(COPIES_MAX)
+}
+
+fn abstains(why: &str) -> Doing {
+    Doing::Abstains { why: why.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::detector::Estimate;
+    use crate::window::Sample;
+
+    #[test]
+    fn copies_follow_the_loss() {
+        for (loss, copies) in [(1e-5, 1), (1e-4, 1), (1e-3, 2), (1e-2, 3), (0.1, 4)] {
+            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(loss))], &acting(4));
+            assert_eq!(decided, [Some(Deed { answers: 7, doing: Doing::Protects { copies } })], "{loss}");
+        }
+    }
+
+    #[test]
+    fn a_clean_link_is_let_be_and_an_unknown_one_left_alone() {
+        let clean = Stored { version: 3, word: Sighting { corrupting: None } };
+        let links = [link("eth0", Protect::Relay), link("eth1", Protect::Relay)];
+        let decided = decide(&links, &[Some(clean), None], &acting(4));
+        assert_eq!(decided, [Some(Deed { answers: 3, doing: Doing::Nothing }), None]);
+    }
+
+    #[test]
+    fn the_worst_links_come_first() {
+        let links = ["eth0", "eth1", "eth2"].map(|port| link(port, Protect::Relay));
+        let seen = [1e-4, 1e-2, 1e-3].map(|loss| Some(losing(loss)));
+        let protects = |deed: &Option<Deed>| matches!(&deed.as_ref().unwrap().doing, Doing::Protects { .. });
+        let decided = decide(&links, &seen, &acting(2));
+        assert_eq!(decided.iter().map(protects).collect::<Vec<_>>(), [false, true, true]);
+    }
+
+    #[test]
+    fn who_may_not_or_cannot_says_so() {
+        let seen = [Some(losing(1e-3))];
+        let observing = decide(&[link("eth0", Protect::Relay)], &seen, &Conduct::default());
+        let bare = decide(&[link("eth0", Protect::None)], &seen, &acting(4));
+        for decided in [observing, bare] {
+            assert!(matches!(&decided[0], Some(Deed { doing: Doing::Abstains { .. }, .. })), "{decided:?}");
+        }
+    }
+
+    fn acting(protected_max: usize) -> Conduct {
+        Conduct { mode: Mode::Act, protected_max, ..Conduct::default() }
+    }
+
+    fn link(port: &str, protect: Protect) -> Link {
+        let peer = PortName { node: "spine-3".parse().unwrap(), port: port.parse().unwrap() };
+        Link { port: port.parse().unwrap(), peer, protect }
+    }
+
+    fn losing(loss: f64) -> Stored<Sighting> {
+        let seen = Estimate::of(Sample { frames: 1_000_000, errors: (loss * 1e6) as u64 });
+        Stored { version: 7, word: Sighting { corrupting: Some(seen) } }
+    }
+}

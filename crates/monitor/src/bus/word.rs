@@ -1,0 +1,74 @@
+//! What is said of an end of a link.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::detector::Estimate;
+
+/// Something that a node says of one of its ports.
+pub trait Word: Serialize + DeserializeOwned {
+    /// What keys of it are called.
+    const KIND: &'static str;
+
+    /// Whether it makes sense.
+    fn is_sound(&self) -> bool;
+}
+
+/// What the receiving end sees. Said by the node that the port belongs to.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sighting {
+    /// The loss of frames that arrive at the port, if the link corrupts.
+    pub corrupting: Option<Estimate>,
+}
+
+impl Word for Sighting {
+    const KIND: &'static str = "seen";
+
+    fn is_sound(&self) -> bool {
+        let ordered = |e: &Estimate| {
+            e.errors <= e.frames && 0.0 <= e.low && e.low <= e.loss && e.loss <= e.high && e.high <= 1.0
+        };
+        self.corrupting.as_ref().is_none_or(ordered)
+    }
+}
+
+/// What the sending end does about it. Said by the node that the port belongs to.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deed {
+    /// The version of the sighting that it answers.
+    pub answers: u64,
+    /// What is done.
+    pub doing: Doing,
+}
+
+/// What a sending end does.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Doing {
+    /// Nothing: the link does not need it.
+    Nothing,
+    /// It protects what it sends, with so many copies of what is lost.
+    Protects {
+        /// Copies.
+        copies: u8,
+    },
+    /// It would, and is not to act, or cannot.
+    Abstains {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Word for Deed {
+    const KIND: &'static str = "done";
+
+    fn is_sound(&self) -> bool {
+        match &self.doing {
+            Doing::Nothing => true,
+            Doing::Protects { copies } => *copies >= 1,
+            Doing::Abstains { why } => why.len() <= 500,
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! The daemon of a node: reads its ports, tells what they see, and does what the other ends ask for.
+//!
+//! One turn is to [watch](Daemon::watch) the ports and, if there is a store, to [exchange](Daemon::exchange) words with others. Without a store it goes on
+//! seeing, keeps what is protected as it is, and says what changed when the store is back.
+
+use std::time::Duration;
+
+use wiremend_units::{Span, Time};
+
+use crate::agent::{Conduct, Link, Mode, Protect, decide};
+use crate::bus::{Deed, Doing, Fault, Lease, Put, Sighting, Standing, Store, Stored};
+use crate::detector::{Thresholds, Verdict};
+use crate::name::PortName;
+use crate::port::{Port, Reading};
+use crate::register::Pace;
+
+/// What a daemon needs of the machine that it runs on.
+pub trait Machine {
+    /// Reads the port of link number `at`. `None` if it cannot be read now.
+    fn read(&mut self, at: usize) -> Option<Reading>;
+
+    /// What is done about link number `at`: whether what is sent over it is protected. `Err` says why that cannot be known or done.
+    fn doing(&mut self, at: usize) -> Result<Doing, String>;
+
+    /// Does something about link number `at`. Doing it twice is as good as once.
+    fn act(&mut self, at: usize, doing: &Doing) -> Result<(), String>;
+}
+
+/// Something worth a line in a log.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Event {
+    /// What a port sees has changed.
+    Saw {
+        /// The link, by number.
+        link: usize,
+        /// What it sees.
+        verdict: Verdict,
+    },
+    /// Something was done about a link.
+    Did {
+        /// The link, by number.
+        link: usize,
+        /// What.
+        doing: Doing,
+    },
+    /// Something could not be done.
+    Failed {
+        /// The link, by number.
+        link: usize,
+        /// Why.
+        why: String,
+    },
+    /// Somebody else speaks for this node.
+    Ousted,
+    /// Somebody said what makes no sense, so often.
+    Nonsense(u64),
+}
+
+/// The daemon of one node.
+pub struct Daemon {
+    links: Vec<Link>,
+    conduct: Conduct,
+    holder: String,
+    ports: Vec<Port>,
+    /// What each port sees, as it is to be told.
+    sightings: Vec<Sighting>,
+    /// What each port has been told to see, and stands.
+    told: Vec<Option<Sighting>>,
+    /// Deeds that stand.
+    answered: Vec<Option<Deed>>,
+    /// What was last read of the other ends.
+    seen: Vec<Option<Stored<Sighting>>>,
+    lease: Option<(Lease, Time)>,
+    reread_at: Time,
+    resumed: bool,
+    ousted: bool,
+}
+
+impl Daemon {
+    /// How long the right to speak for a node is asked for.
+    pub const LEASE: Duration = Duration::from_secs(15);
+    const LEASE_RENEWED: Span = Span::from_ms(5_000);
+    /// What stands is read again at least so often, bells or not.
+    pub const REREAD: Span = Span::from_ms(30_000);
+
+    /// Of these links. `holder` tells two daemons of one node apart, and should stay the same when one begins anew.
+    pub fn new(links: Vec<Link>, thresholds: Thresholds, conduct: Conduct, holder: String) -> Self {
+        let count = links.len();
+        Self {
+            ports: (0..count).map(|_| Port::new(thresholds, Pace::ANY)).collect(),
+            sightings: vec![Sighting { corrupting: None }; count],
+            told: vec![None; count],
+            answered: vec![None; count],
+            seen: vec![None; count],
+            links,
+            conduct,
+            holder,
+            lease: None,
+            reread_at: Time::ZERO,
+            resumed: false,
+            ousted: false,
+        }
+    }
+
+    /// Its links.
+    pub fn links(&self) -> &[Link] {
+        &self.links
+    }
+
+    /// What the port of link number `at` sees.
+    pub fn port(&self, at: usize) -> &Port {
+        &self.ports[at]
+    }
+
+    /// Looks at the ports.
+    pub fn watch(&mut self, machine: &mut impl Machine) -> Vec<Event> {
+        let mut events = Vec::new();
+        for link in 0..self.links.len() {
+            let Some(verdict) = machine.read(link).and_then(|reading| self.ports[link].on_reading(reading))
+            else {
+                continue;
+            };
+            let corrupting = match verdict {
+                Verdict::Raised(estimate) | Verdict::Moved(estimate) => Some(estimate),
+                Verdict::Cleared { .. } => None,
+            };
+            self.sightings[link] = Sighting { corrupting };
+            events.push(Event::Saw { link, verdict });
+        }
+        events
+    }
+
+    /// The store is gone, or a new connection to it was made: whatever is thought to stand there has to be read again.
+    pub fn on_disconnect(&mut self) {
+        self.lease = None;
+        self.told.fill(None);
+        self.answered.fill(None);
+        self.reread_at = Time::ZERO;
+    }
+
+    /// Tells what is new, reads what others said if `rang` or it is time, and does it.
+    pub fn exchange(
+        &mut self,
+        now: Time,
+        store: &mut Store,
+        machine: &mut impl Machine,
+        rang: bool,
+    ) -> Result<Vec<Event>, Fault> {
+        let mut events = Vec::new();
+        let Some(lease) = self.hold(now, store)? else {
+            if !std::mem::replace(&mut self.ousted, true) {
+                events.push(Event::Ousted);
+            }
+            return Ok(events);
+        };
+        self.ousted = false;
+        self.resume(store)?;
+        if !self.tell(store, lease)? {
+            self.lease = None;
+            return Ok(events);
+        }
+        if rang || now >= self.reread_at {
+            let peers: Vec<PortName> = self.links.iter().map(|link| link.peer.clone()).collect();
+            let Standing { words, senseless } = store.get::<Sighting>(&peers)?;
+            self.seen = words;
+            self.reread_at = now.saturating_add(Self::REREAD);
+            if senseless > 0 {
+                events.push(Event::Nonsense(senseless));
+            }
+        }
+        self.act(store, lease, machine, &mut events)?;
+        Ok(events)
+    }
+
+    fn hold(&mut self, now: Time, store: &mut Store) -> Result<Option<Lease>, Fault> {
+        if let Some((lease, renewed)) = self.lease
+            && now < renewed.saturating_add(Self::LEASE_RENEWED)
+        {
+            return Ok(Some(lease));
+        }
+        let lease = store.lease(&self.holder, Self::LEASE)?;
+        self.lease = lease.map(|lease| (lease, now));
+        Ok(lease)
+    }
+
+    /// A daemon that begins anew does not know yet what it had seen; until it does, what it had said holds.
+    fn resume(&mut self, store: &mut Store) -> Result<(), Fault> {
+        if self.resumed {
+            return Ok(());
+        }
+        let node = store.node().clone();
+        let own: Vec<PortName> =
+            self.links.iter().map(|link| PortName { node: node.clone(), port: link.port.clone() }).collect();
+        let said = store.get::<Sighting>(&own)?;
+        for (link, said) in said.words.into_iter().enumerate() {
+            let Some(Sighting { corrupting: Some(estimate) }) = said.map(|stored| stored.word) else {
+                continue;
+            };
+            if !self.ports[link].is_corrupting() {
+                self.ports[link].resume(estimate.loss);
+                self.sightings[link] = Sighting { corrupting: Some(estimate) };
+            }
+        }
+        self.resumed = true;
+        Ok(())
+    }
+
+    /// Says what the ports see. `false` if somebody else speaks for this node by now.
+    fn tell(&mut self, store: &mut Store, lease: Lease) -> Result<bool, Fault> {
+        for (at, link) in self.links.iter().enumerate() {
+            let sighting = self.sightings[at];
+            if self.told[at] == Some(sighting) {
+                continue;
+            }
+            match store.put(lease, &link.port, &sighting, &link.peer.node)? {
+                Put::Stands(_) => self.told[at] = Some(sighting),
+                Put::Outdated => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+
+    fn act(
+        &mut self,
+        store: &mut Store,
+        lease: Lease,
+        machine: &mut impl Machine,
+        events: &mut Vec<Event>,
+    ) -> Result<(), Fault> {
+        for (link, deed) in decide(&self.links, &self.seen, &self.conduct).into_iter().enumerate() {
+            let Some(deed) = deed else { continue };
+            let deed = match self.perform(link, deed.clone(), machine) {
+                Ok(Some(doing)) => {
+                    events.push(Event::Did { link, doing });
+                    deed
+                }
+                Ok(None) => deed,
+                Err(why) => {
+                    let why: String = why.chars().take(120).collect();
+                    let deed = Deed { doing: Doing::Abstains { why: why.clone() }, ..deed };
+                    if self.answered[link].as_ref() != Some(&deed) {
+                        events.push(Event::Failed { link, why });
+                    }
+                    deed
+                }
+            };
+            if self.answered[link].as_ref() == Some(&deed) {
+                continue;
+            }
+            let Link { port, peer, .. } = &self.links[link];
+            if store.put(lease, port, &deed, &peer.node)? == Put::Outdated {
+                self.lease = None;
+                return Ok(());
+            }
+            self.answered[link] = Some(deed);
+        }
+        Ok(())
+    }
+
+    /// Makes it so, if it is not already. What was done, if anything was.
+    fn perform(&self, link: usize, deed: Deed, machine: &mut impl Machine) -> Result<Option<Doing>, String> {
+        if self.links[link].protect == Protect::None || self.conduct.mode == Mode::Observe {
+            return Ok(None);
+        }
+        let wanted = match deed.doing {
+            Doing::Abstains { .. } => Doing::Nothing,
+            doing => doing,
+        };
+        if machine.doing(link)? == wanted {
+            return Ok(None);
+        }
+        machine.act(link, &wanted)?;
+        Ok(Some(wanted))
+    }
+}

@@ -1,0 +1,131 @@
+//! What makers call their counters.
+
+use crate::counter::Counter;
+
+/// Where a name is to be read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Group {
+    /// Statistics that the kernel keeps for every interface.
+    Interface,
+    /// Statistics of drivers, as `ethtool -S` lists them.
+    Driver,
+    /// Counters of RDMA devices (`hw_counters`).
+    Rdma,
+}
+
+/// Which counter a name is, if it is one that matters here.
+///
+/// The same thing is often counted in several places. Here each place has at most one name for it, so that what one place
+/// tells can simply be added up; between places the first that has it decides, in the order of [`Group`] from the hardware up:
+/// driver, then interface.
+pub fn counter_of(group: Group, name: &str) -> Option<Counter> {
+    let table = match group {
+        Group::Interface => INTERFACE,
+        Group::Driver => DRIVER,
+        Group::Rdma => RDMA,
+    };
+    table.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)
+}
+
+/// The kernel's own (`Documentation/networking/statistics`): `rx_packets` are good ones.
+const INTERFACE: &[(&str, Counter)] = &[
+    ("rx_packets", Counter::RxGood),
+    ("tx_packets", Counter::TxGood),
+    ("rx_crc_errors", Counter::RxCrc),
+    ("rx_length_errors", Counter::RxLength),
+    ("rx_missed_errors", Counter::RxDiscards),
+    ("tx_dropped", Counter::TxDiscards),
+];
+
+const DRIVER: &[(&str, Counter)] = &[
+    // mlx5.
+    ("rx_packets_phy", Counter::RxGood),
+    ("tx_packets_phy", Counter::TxGood),
+    ("rx_crc_errors_phy", Counter::RxCrc),
+    ("rx_symbol_err_phy", Counter::RxSymbol),
+    ("rx_in_range_len_errors_phy", Counter::RxLength),
+    ("rx_out_of_range_len_phy", Counter::RxLength),
+    ("rx_oversize_pkts_phy", Counter::RxLength),
+    ("rx_undersize_pkts_phy", Counter::RxLength),
+    ("rx_discards_phy", Counter::RxDiscards),
+    ("tx_discards_phy", Counter::TxDiscards),
+    ("rx_pause_ctrl_phy", Counter::RxPauses),
+    ("tx_pause_ctrl_phy", Counter::TxPauses),
+    ("rx_fec_corrected_blocks_phy", Counter::FecCorrected),
+    ("rx_fec_uncorrectable_blocks_phy", Counter::FecUncorrectable),
+    // ice.
+    ("rx_crc_errors.nic", Counter::RxCrc),
+    ("illegal_bytes.nic", Counter::RxSymbol),
+    ("rx_oversize.nic", Counter::RxLength),
+    ("rx_undersize.nic", Counter::RxLength),
+    ("rx_length_errors.nic", Counter::RxLength),
+    ("rx_dropped.nic", Counter::RxDiscards),
+    ("tx_dropped_link_down.nic", Counter::TxDiscards),
+    ("link_xoff_rx.nic", Counter::RxPauses),
+    ("link_xoff_tx.nic", Counter::TxPauses),
+    // bnxt.
+    ("rx_good_frames", Counter::RxGood),
+    ("tx_good_frames", Counter::TxGood),
+    ("rx_fcs_err_frames", Counter::RxCrc),
+    ("rx_pcs_symbol_err", Counter::RxSymbol),
+    ("rx_ovrsz_frames", Counter::RxLength),
+    ("rx_undrsz_frames", Counter::RxLength),
+    ("rx_pfc_frames", Counter::RxPauses),
+    ("tx_pfc_frames", Counter::TxPauses),
+    ("rx_fec_corrected_blocks", Counter::FecCorrected),
+    ("rx_fec_uncorrectable_blocks", Counter::FecUncorrectable),
+    // IEEE 802.3 clause 30, as standard groups name them.
+    ("FramesReceivedOK", Counter::RxGood),
+    ("FramesTransmittedOK", Counter::TxGood),
+    ("FrameCheckSequenceErrors", Counter::RxCrc),
+    ("SymbolErrorDuringCarrier", Counter::RxSymbol),
+    ("InRangeLengthErrors", Counter::RxLength),
+    ("OutOfRangeLengthField", Counter::RxLength),
+    ("FrameTooLongErrors", Counter::RxLength),
+    ("FECCorrectedBlocks", Counter::FecCorrected),
+    ("FECUncorrectableBlocks", Counter::FecUncorrectable),
+];
+
+const RDMA: &[(&str, Counter)] = &[
+    // mlx5.
+    ("out_of_sequence", Counter::OutOfSequence),
+    ("packet_seq_err", Counter::SequenceNaks),
+    ("implied_nak_seq_err", Counter::ImpliedNaks),
+    ("local_ack_timeout_err", Counter::AckTimeouts),
+    ("duplicate_request", Counter::Duplicates),
+    ("out_of_buffer", Counter::OutOfBuffer),
+    ("rnr_nak_retry_err", Counter::RnrNaks),
+    ("req_transport_retries_exceeded", Counter::RetriesExceeded),
+    ("rx_icrc_encapsulated", Counter::RxIcrc),
+    ("np_ecn_marked_roce_packets", Counter::EcnMarked),
+    ("rp_cnp_handled", Counter::CnpHandled),
+    // The kernel's software RoCE.
+    ("out_of_seq_request", Counter::OutOfSequence),
+    ("rcvd_seq_err", Counter::SequenceNaks),
+    ("completer_retry_err", Counter::AckTimeouts),
+    ("send_rnr_err", Counter::OutOfBuffer),
+    ("rcvd_rnr_err", Counter::RnrNaks),
+    ("retry_exceeded_err", Counter::RetriesExceeded),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_known_once() {
+        for table in [INTERFACE, DRIVER, RDMA] {
+            for (at, (name, _)) in table.iter().enumerate() {
+                assert!(table[..at].iter().all(|(before, _)| before != name), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn makers_agree_here() {
+        assert_eq!(counter_of(Group::Driver, "rx_crc_errors_phy"), Some(Counter::RxCrc));
+        assert_eq!(counter_of(Group::Driver, "rx_fcs_err_frames"), Some(Counter::RxCrc));
+        assert_eq!(counter_of(Group::Driver, "rx_crc_errors.nic"), Some(Counter::RxCrc));
+        assert_eq!(counter_of(Group::Interface, "rx_crc_errors_phy"), None);
+    }
+}

@@ -1,0 +1,10 @@
+//! The monitor as a daemon and an operator use it: ports that are read once a second, and links of which the truth is known.
+
+mod acting;
+mod detecting;
+mod explaining;
+mod reading;
+mod recording;
+mod redis;
+mod storing;
+mod tree;

@@ -1,0 +1,89 @@
+//! A directory that looks as `/sys` does.
+
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+use wiremend_monitor::{Counter, Counters, Sysfs};
+
+#[test]
+fn a_port_and_its_rdma_device_are_read_together() {
+    let tree = tree();
+    let mut sysfs = Sysfs::new(tree.path());
+    assert_eq!(sysfs.interfaces().unwrap(), ["eth0"]);
+    let port = sysfs.read("eth0", Counters::default()).unwrap();
+    assert!(port.up);
+    assert_eq!((port.carrier_changes, port.megabits_per_s), (Some(3), Some(100_000)));
+    let of = |counter| port.counters.get(counter);
+    assert_eq!(of(Counter::RxGood), Some(1_000));
+    assert_eq!(of(Counter::RxCrc), Some(7));
+    assert_eq!(of(Counter::OutOfSequence), Some(5));
+    assert_eq!(of(Counter::RxIcrc), None);
+}
+
+#[test]
+fn what_the_driver_knows_better_replaces_what_the_kernel_says() {
+    let tree = tree();
+    let driver = [(Counter::RxCrc, 19)].into_iter().collect();
+    let port = Sysfs::new(tree.path()).read("eth0", driver).unwrap();
+    assert_eq!(port.counters.get(Counter::RxCrc), Some(19));
+    assert_eq!(port.counters.get(Counter::RxGood), Some(1_000));
+}
+
+/// Devices without a port manager have words where numbers should be.
+#[test]
+fn a_counter_without_a_number_is_said_once_and_left_out() {
+    let tree = tree();
+    write(tree.path(), "class/net/eth0/statistics/rx_crc_errors", "N/A (no PMA)");
+    let mut sysfs = Sysfs::new(tree.path());
+    for round in 0..3 {
+        let port = sysfs.read("eth0", Counters::default()).unwrap();
+        assert_eq!(port.counters.get(Counter::RxCrc), None);
+        let said = sysfs.unsaid();
+        assert_eq!(said.len(), usize::from(round == 0));
+        assert!(said.iter().all(|missing| missing.why.contains("no PMA")));
+    }
+}
+
+#[test]
+fn a_port_that_is_down_has_no_speed() {
+    let tree = tree();
+    write(tree.path(), "class/net/eth0/carrier", "0");
+    write(tree.path(), "class/net/eth0/speed", "-1");
+    let port = Sysfs::new(tree.path()).read("eth0", Counters::default()).unwrap();
+    assert!(!port.up);
+    assert_eq!(port.megabits_per_s, None);
+}
+
+#[test]
+fn names_do_not_lead_out_of_the_tree() {
+    let tree = tree();
+    let mut sysfs = Sysfs::new(tree.path());
+    for name in ["", ".", "..", "../../class", "eth9"] {
+        assert!(sysfs.read(name, Counters::default()).is_err(), "{name}");
+    }
+}
+
+fn tree() -> TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    for (file, text) in [
+        ("class/net/eth0/carrier", "1"),
+        ("class/net/eth0/carrier_changes", "3"),
+        ("class/net/eth0/speed", "100000"),
+        ("class/net/eth0/statistics/rx_packets", "1000"),
+        ("class/net/eth0/statistics/rx_crc_errors", "7"),
+        ("class/net/eth0/statistics/collisions", "0"),
+        ("class/net/eth0/device/infiniband/rocep1s0/ports/1/hw_counters/out_of_sequence", "5"),
+        ("class/net/eth0/device/infiniband/rocep1s0/ports/1/hw_counters/lifespan", "10"),
+        ("class/net/lo/carrier", "1"),
+    ] {
+        write(tree.path(), file, text);
+    }
+    tree
+}
+
+fn write(root: &Path, file: &str, text: &str) {
+    let path = root.join(file);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, format!("{text}\n")).unwrap();
+}
