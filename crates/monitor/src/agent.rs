@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_clean_link_is_let_be_and_an_unknown_one_left_alone() {
-        let clean = Stored { version: 3, word: Sighting { corrupting: None } };
+        let clean = Stored { version: 3, word: Sighting { corrupting: None, repairs: 0 } };
         let links = [link("eth0", Protect::Relay), link("eth1", Protect::Relay)];
         let decided = decide(&links, &[Some(clean), None], &acting(4));
         assert_eq!(decided, [Some(Deed { answers: 3, doing: Doing::Nothing }), None]);
@@ -152,6 +152,6 @@ mod tests {
 
     fn losing(loss: f64) -> Stored<Sighting> {
         let seen = Estimate::of(Sample { frames: 1_000_000, errors: (loss * 1e6) as u64 });
-        Stored { version: 7, word: Sighting { corrupting: Some(seen) } }
+        Stored { version: 7, word: Sighting { corrupting: Some(seen), repairs: 0 } }
     }
 }

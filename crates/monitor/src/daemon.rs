@@ -8,7 +8,7 @@ use std::time::Duration;
 use wiremend_units::{Span, Time};
 
 use crate::agent::{Conduct, Link, Mode, Protect, decide};
-use crate::bus::{Deed, Doing, Fault, Lease, Put, Sighting, Standing, Store, Stored};
+use crate::bus::{Deed, Doing, Fault, Lease, Put, Repair, Sighting, Standing, Store, Stored};
 use crate::detector::{Thresholds, Verdict};
 use crate::name::PortName;
 use crate::port::{Port, Reading};
@@ -88,7 +88,7 @@ impl Daemon {
         let count = links.len();
         Self {
             ports: (0..count).map(|_| Port::new(thresholds, Pace::ANY)).collect(),
-            sightings: vec![Sighting { corrupting: None }; count],
+            sightings: vec![Sighting { corrupting: None, repairs: 0 }; count],
             told: vec![None; count],
             answered: vec![None; count],
             seen: vec![None; count],
@@ -124,7 +124,7 @@ impl Daemon {
                 Verdict::Raised(estimate) | Verdict::Moved(estimate) => Some(estimate),
                 Verdict::Cleared { .. } => None,
             };
-            self.sightings[link] = Sighting { corrupting };
+            self.sightings[link].corrupting = corrupting;
             events.push(Event::Saw { link, verdict });
         }
         events
@@ -155,11 +155,15 @@ impl Daemon {
         };
         self.ousted = false;
         self.resume(store)?;
+        let is_time = rang || now >= self.reread_at;
+        if is_time {
+            self.hear_of_repairs(store, &mut events)?;
+        }
         if !self.tell(store, lease)? {
             self.lease = None;
             return Ok(events);
         }
-        if rang || now >= self.reread_at {
+        if is_time {
             let peers: Vec<PortName> = self.links.iter().map(|link| link.peer.clone()).collect();
             let Standing { words, senseless } = store.get::<Sighting>(&peers)?;
             self.seen = words;
@@ -188,21 +192,36 @@ impl Daemon {
         if self.resumed {
             return Ok(());
         }
-        let node = store.node().clone();
-        let own: Vec<PortName> =
-            self.links.iter().map(|link| PortName { node: node.clone(), port: link.port.clone() }).collect();
-        let said = store.get::<Sighting>(&own)?;
+        let said = store.get::<Sighting>(&self.own_ports(store))?;
         for (link, said) in said.words.into_iter().enumerate() {
-            let Some(Sighting { corrupting: Some(estimate) }) = said.map(|stored| stored.word) else {
-                continue;
-            };
-            if !self.ports[link].is_corrupting() {
+            let Some(Sighting { corrupting, repairs }) = said.map(|stored| stored.word) else { continue };
+            self.sightings[link].repairs = repairs;
+            if let Some(estimate) = corrupting.filter(|_| !self.ports[link].is_corrupting()) {
                 self.ports[link].resume(estimate.loss);
-                self.sightings[link] = Sighting { corrupting: Some(estimate) };
+                self.sightings[link].corrupting = corrupting;
             }
         }
         self.resumed = true;
         Ok(())
+    }
+
+    /// A link that was repaired counts as clean at once.
+    fn hear_of_repairs(&mut self, store: &mut Store, events: &mut Vec<Event>) -> Result<(), Fault> {
+        let repairs = store.get::<Repair>(&self.own_ports(store))?;
+        for (link, repair) in repairs.words.into_iter().enumerate() {
+            let Some(number) = repair.map(|repair| repair.version) else { continue };
+            if number <= self.sightings[link].repairs {
+                continue;
+            }
+            self.sightings[link] = Sighting { corrupting: None, repairs: number };
+            events.extend(self.ports[link].on_repair().map(|verdict| Event::Saw { link, verdict }));
+        }
+        Ok(())
+    }
+
+    fn own_ports(&self, store: &Store) -> Vec<PortName> {
+        let own = |link: &Link| PortName { node: store.node().clone(), port: link.port.clone() };
+        self.links.iter().map(own).collect()
     }
 
     /// Says what the ports see. `false` if somebody else speaks for this node by now.

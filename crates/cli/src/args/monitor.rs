@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use wiremend_monitor::Name;
 use wiremend_units::{Span, parse_probability};
 
@@ -22,6 +22,7 @@ pub(crate) struct Monitor {
 pub(crate) enum MonitorCommand {
     Run(MonitorRun),
     CheckConfig(MonitorCheck),
+    Repaired(MonitorRepaired),
     Acl(MonitorAcl),
     Record(MonitorRecord),
     Explain(MonitorExplain),
@@ -47,11 +48,23 @@ pub(crate) struct MonitorRun {
     /// Stop after this time [default: at Ctrl-C]
     #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
     pub(crate) duration: Option<Span>,
+    /// How it says what happens
+    #[arg(long, value_enum, default_value_t = Log::Text)]
+    pub(crate) log: Log,
     /// Where the kernel's tree is
     #[arg(long, value_name = "DIR", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
     #[command(flatten)]
     pub(crate) place: super::operate::RunDir,
+}
+
+/// How a daemon says what happens.
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Log {
+    /// Lines to read
+    Text,
+    /// A line of JSON each, with its time
+    Json,
 }
 
 /// Look whether a file can be gone by, and say what it means
@@ -63,6 +76,20 @@ pub(crate) struct MonitorCheck {
     /// The file
     #[arg(value_name = "FILE")]
     pub(crate) config: PathBuf,
+}
+
+/// Say that the link at a port was repaired: it counts as clean from here on
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor repaired --config /etc/wiremend/monitor.toml eth0")]
+pub(crate) struct MonitorRepaired {
+    /// The file of the daemon at this end
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// The port at this end
+    #[arg(value_name = "PORT", required = true)]
+    pub(crate) ports: Vec<Name>,
 }
 
 /// Print the Redis command that makes the user of a node

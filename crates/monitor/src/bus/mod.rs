@@ -14,4 +14,4 @@ mod word;
 pub use acl::acl_rules;
 pub use connection::{Connection, Fault, Place, Server};
 pub use store::{Bell, Lease, Put, Standing, Store, Stored, Unfit};
-pub use word::{Deed, Doing, Sighting, Word};
+pub use word::{Deed, Doing, Repair, Sighting, Word};

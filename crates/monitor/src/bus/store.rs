@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::bus::connection::{Connection, Fault, Server};
 use crate::bus::resp::Answer;
-use crate::bus::word::Word;
+use crate::bus::word::{Repair, Word};
 use crate::name::{Name, PortName};
 
 /// All keys and channels begin with it.
@@ -143,6 +143,23 @@ impl Store {
             0 => Put::Outdated,
             version => Put::Stands(version),
         })
+    }
+
+    /// Says that the link at one of this node's ports was repaired. Anybody who may speak for the node may say so, lease or not.
+    pub fn say_repaired(&mut self, port: &Name) -> Result<u64, Fault> {
+        let about = PortName { node: self.node.clone(), port: port.clone() };
+        let (key, bell) = (key::<Repair>(&about), bell(&self.node));
+        let answers = self.connection.call_all(&[
+            &[b"HSET", key.as_bytes(), b"body", b"{}"],
+            &[b"HINCRBY", key.as_bytes(), b"version", b"1"],
+            &[b"PUBLISH", bell.as_bytes(), about.to_string().as_bytes()],
+        ])?;
+        for answer in &answers {
+            if let Answer::Refused(why) = answer {
+                return Err(Fault::Refused(why.clone()));
+            }
+        }
+        number(&answers[1])
     }
 
     /// What stands about these ports.

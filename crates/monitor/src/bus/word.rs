@@ -20,6 +20,22 @@ pub trait Word: Serialize + DeserializeOwned {
 pub struct Sighting {
     /// The loss of frames that arrive at the port, if the link corrupts.
     pub corrupting: Option<Estimate>,
+    /// The last repair that it knows of, by number.
+    #[serde(default)]
+    pub repairs: u64,
+}
+
+/// That a link was repaired. Said by people; its version is the number of the repair.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Repair {}
+
+impl Word for Repair {
+    const KIND: &'static str = "repaired";
+
+    fn is_sound(&self) -> bool {
+        true
+    }
 }
 
 impl Word for Sighting {

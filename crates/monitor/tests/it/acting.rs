@@ -97,6 +97,26 @@ fn a_daemon_that_begins_anew_comes_to_the_same() {
     assert_eq!(world.spine.machine.relay, Doing::Nothing, "who begins anew clears what it had raised");
 }
 
+/// Somebody cleaned the connector. A daemon that was away when that was said hears of it too.
+#[test]
+fn a_repair_is_heard_of_at_once_or_later() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let mut world = World::new(&redis.server());
+    for is_away in [false, true] {
+        world.loss_to_leaf = 1_000;
+        world.turns(4);
+        assert_eq!(world.spine.machine.relay, PROTECTS, "{:?}", world.events);
+        if is_away {
+            world.leaf.begin_anew();
+        }
+        world.loss_to_leaf = 0;
+        let mut people = Store::open(&redis.server(), "leaf-1".parse().unwrap()).unwrap();
+        people.say_repaired(&"eth0".parse().unwrap()).unwrap();
+        world.turns(2);
+        assert_eq!(world.spine.machine.relay, Doing::Nothing, "{:?}", world.events);
+    }
+}
+
 #[test]
 fn of_two_daemons_for_one_node_one_acts() {
     let Some(redis) = Redis::start(&[]) else { return };

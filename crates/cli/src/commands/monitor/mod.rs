@@ -5,6 +5,8 @@ mod config;
 mod explain;
 mod machine;
 mod record;
+mod repaired;
+mod say;
 mod watch;
 
 use crate::args::monitor::{Monitor, MonitorCommand};
@@ -14,6 +16,7 @@ pub(super) fn run(asked: &Monitor) -> Result<Answer, Failure> {
     match &asked.command {
         MonitorCommand::Run(asked) => watch::run(asked),
         MonitorCommand::CheckConfig(asked) => config::run(asked),
+        MonitorCommand::Repaired(asked) => repaired::run(asked),
         MonitorCommand::Acl(asked) => acl::run(asked),
         MonitorCommand::Record(asked) => record::run(asked),
         MonitorCommand::Explain(asked) => explain::run(asked),

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use wiremend_dataplane::drive::Clock;
-use wiremend_monitor::bus::{Bell, Doing, Fault, Server, Store, Unfit};
-use wiremend_monitor::{Config, Daemon, Event, Verdict};
+use wiremend_monitor::bus::{Bell, Fault, Server, Store, Unfit};
+use wiremend_monitor::{Config, Daemon, Event};
 use wiremend_units::{Span, Time};
 
 use super::config;
 use super::machine::ThisMachine;
+use super::say::Voice;
 use crate::args::monitor::MonitorRun as Asked;
 use crate::failure::{Answer, Failure};
-use crate::{rundir, signals, terminal};
+use crate::{rundir, signals};
 
 /// How soon a signal is noticed.
 const NAP: Duration = Duration::from_millis(100);
@@ -24,10 +25,11 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let password = config.redis.password_file.as_deref().map(config::password).transpose()?;
     signals::catch()?;
     let clock = Clock::start();
+    let voice = Voice::new(&config, asked.log);
     let run_dir = rundir::of(&asked.place);
     let mut machine = ThisMachine::new(&config, asked.sysfs.clone(), run_dir, clock);
     let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder(&config));
-    let mut bus = Bus::new(config.redis.server(&config.node, password), &config);
+    let mut bus = Bus::new(config.redis.server(&config.node, password), &config, &voice);
     let mut due = clock.now();
     let end = asked.duration.map(|span| due.saturating_add(span));
     loop {
@@ -39,17 +41,17 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
             // A poll that was missed is not made up for.
             due = now.saturating_add(Span::from_ns(config.poll.as_nanos() as u64));
             let events = daemon.watch(&mut machine);
-            say(&config, &events);
+            voice.say(&events);
             for missing in machine.unsaid() {
-                terminal::say(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
+                voice.remark(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
             }
             let events = bus.exchange(now, &mut daemon, &mut machine, false);
-            say(&config, &events);
+            voice.say(&events);
         }
         let left = Duration::from_nanos(due.since(clock.now().min(due)).as_ns());
         if bus.rang(clock.now(), &mut daemon, left.min(NAP)) {
             let events = bus.exchange(clock.now(), &mut daemon, &mut machine, true);
-            say(&config, &events);
+            voice.say(&events);
         }
     }
 }
@@ -61,7 +63,8 @@ fn holder(config: &Config) -> String {
 }
 
 /// The connections to Redis, and when to try again.
-struct Bus {
+struct Bus<'a> {
+    voice: &'a Voice<'a>,
     server: Server,
     node: wiremend_monitor::Name,
     open: Option<(Store, Bell)>,
@@ -71,10 +74,10 @@ struct Bus {
     said: bool,
 }
 
-impl Bus {
-    fn new(server: Server, config: &Config) -> Self {
+impl<'a> Bus<'a> {
+    fn new(server: Server, config: &Config, voice: &'a Voice<'a>) -> Self {
         let node = config.node.clone();
-        Self { server, node, open: None, retry_at: Time::ZERO, pause: PAUSE_MIN, said: false }
+        Self { voice, server, node, open: None, retry_at: Time::ZERO, pause: PAUSE_MIN, said: false }
     }
 
     fn exchange(
@@ -98,7 +101,7 @@ impl Bus {
             Ok(events) => {
                 self.pause = PAUSE_MIN;
                 if std::mem::take(&mut self.said) {
-                    terminal::say("Redis is back");
+                    self.voice.remark("Redis is back");
                 }
                 events
             }
@@ -145,44 +148,4 @@ impl Bus {
             ));
         }
     }
-}
-
-fn say(config: &Config, events: &[Event]) {
-    for event in events {
-        let line = match event {
-            Event::Saw { link, verdict } => saw(config, *link, verdict),
-            Event::Did { link, doing } => did(config, *link, doing),
-            Event::Failed { link, why } => format!("{}: nothing was done: {why}", sent(config, *link)),
-            Event::Ousted => format!("another daemon speaks for `{}`; this one only watches", config.node),
-            Event::Nonsense(count) => format!("{count} others say what makes no sense; it is ignored"),
-        };
-        terminal::say(&line);
-    }
-}
-
-fn saw(config: &Config, link: usize, verdict: &Verdict) -> String {
-    let port = &config.links[link].port;
-    match verdict {
-        Verdict::Raised(loss) => {
-            format!(
-                "{port}: corrupts, {} of {} frames arrived broken ({:.1e})",
-                loss.errors, loss.frames, loss.loss
-            )
-        }
-        Verdict::Moved(loss) => format!("{port}: now loses {:.1e}", loss.loss),
-        Verdict::Cleared { clean_frames } => format!("{port}: clean, {clean_frames} frames without an error"),
-    }
-}
-
-fn did(config: &Config, link: usize, doing: &Doing) -> String {
-    let sent = sent(config, link);
-    match doing {
-        Doing::Protects { copies } => format!("{sent}: protected, {copies} copies of what is lost"),
-        Doing::Nothing => format!("{sent}: let be"),
-        Doing::Abstains { why } => format!("{sent}: {why}"),
-    }
-}
-
-fn sent(config: &Config, link: usize) -> String {
-    format!("{} to {}", config.links[link].port, config.links[link].peer)
 }
