@@ -263,6 +263,47 @@ Examples:
   wiremend lab down")]
     Down,
     Wire(Box<LabWire>),
+    Auto(LabAuto),
+}
+
+/// Let daemons find a link that corrupts, protect it, and let it be after its repair
+///
+/// Builds the same chain as `lab tcp`, a Redis of its own, and a `wiremend monitor run` at each end that may
+/// act. A transfer runs throughout. After two seconds the link begins to corrupt, and nobody tells the daemons;
+/// later it is repaired, and somebody does. With --out it writes these files:
+///
+///   auto.svg    the transfer over time, and what was decided when
+///   auto.json   all numbers
+///
+/// Exit status 1 if the link was not protected, or not let be.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend lab auto
+  wiremend lab auto --loss 1e-2 --out results
+
+It needs redis-server, and root or user namespaces; it touches nothing outside of its own networks."
+)]
+pub(crate) struct LabAuto {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
+    /// How fast the link is
+    #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
+    pub(crate) rate: Rate,
+    /// How long a frame is under way between the link and host B: the rest of its path
+    #[arg(long, value_name = "TIME", default_value = "4ms")]
+    pub(crate) path_delay: Span,
+    #[command(flatten)]
+    pub(crate) chain: LabChain,
+    /// Write a drawing and all numbers into this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print all numbers as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Send TCP over a link that corrupts, without and with protection

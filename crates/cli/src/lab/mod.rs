@@ -1,9 +1,10 @@
 //! The lab: real kernels and real transports at the two ends of a link that we impair and protect.
 //!
 //! A [`chain::Chain`] is host A, a relay, a wire, a relay and host B, in networks that nobody else sees: three namespaces held by
-//! this process alone, and processes that end with it. [`tcp`] sends TCP over it, [`roce`] puts machines with soft-RoCE in the place
+//! this process alone, and processes that end with it. [`tcp`] sends TCP over it, [`auto`] lets daemons mend it, [`roce`] puts machines with soft-RoCE in the place
 //! of hosts ([`guests`]). A lab has a [`place::Place`], by which others find it.
 
+pub(crate) mod auto;
 pub(crate) mod chain;
 pub(crate) mod guests;
 mod part;

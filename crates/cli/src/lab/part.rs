@@ -81,6 +81,11 @@ impl Part {
         })
     }
 
+    /// What it has said.
+    pub(super) fn log(&self) -> &Path {
+        &self.log
+    }
+
     pub(super) fn socket(&self) -> &Path {
         &self.socket
     }

@@ -22,6 +22,22 @@ fn tcp_is_protected_from_a_hundredth() {
     tcp("1e-2", Expected { protected_least: 0.90, corrupting_most: 0.3 });
 }
 
+/// The whole loop: a link begins to corrupt, daemons notice by its counters and protect it; it is repaired, and let be.
+#[test]
+fn daemons_mend_a_link_without_a_human() {
+    let _alone = alone();
+    let lab = Lab::new();
+    let out = lab.home.path().join("out");
+    let Some(ended) = lab.run(&["auto", "--json", "--out", out.to_str().unwrap()]) else { return };
+    let seen = ended.json();
+    let at = |key: &str| seen[key].as_f64().unwrap_or_else(|| panic!("{key}: {seen}"));
+    let order = ["corrupts_s", "noticed_s", "protected_s", "repaired_s", "let_be_s"].map(at);
+    assert!(order.is_sorted(), "{order:?}");
+    assert!(at("protected_s") - at("corrupts_s") < 5.0, "{order:?}");
+    assert_eq!(files(&out), ["auto.json", "auto.svg"]);
+    lab.assert_left_nothing();
+}
+
 #[derive(Clone, Copy)]
 struct Expected {
     protected_least: f64,

@@ -1,5 +1,6 @@
 //! `wiremend lab`: try things out between namespaces of this machine.
 
+mod auto;
 mod down;
 mod roce;
 mod shell;
@@ -14,6 +15,7 @@ use crate::lab::chain::Knobs;
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     match &asked.command {
+        LabCommand::Auto(asked) => auto::run(asked),
         LabCommand::Roce(asked) => roce::run(asked),
         LabCommand::Tcp(asked) => tcp::run(asked),
         LabCommand::Shell(asked) => shell::run(asked),

@@ -12,8 +12,9 @@ use crate::failure::{Answer, Failure};
 use crate::lab::chain::Knobs;
 use crate::lab::rights;
 use crate::lab::tcp::outcome::Outcome;
+use crate::lab::tcp::picture::Picture;
 use crate::lab::tcp::trial::Trial;
-use crate::lab::tcp::{State, bulk, picture};
+use crate::lab::tcp::{State, bulk};
 use crate::progress::Progress;
 use crate::{signals, terminal};
 
@@ -67,7 +68,7 @@ fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
 }
 
 fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let drawing = plot::standalone(&picture::plot(outcome).svg());
+    let drawing = plot::standalone(&Picture::of(outcome).plot().svg());
     let json = serde_json::to_string_pretty(outcome).expect("plain values");
     write_whole(&out.join("goodput.svg"), &drawing)
         .and_then(|()| write_whole(&out.join("tcp.json"), &(json + "\n")))
@@ -93,7 +94,7 @@ fn tell(outcome: &Outcome) -> String {
     text += &latency_table(outcome, terminal);
     let timeline = &outcome.timeline;
     let _ = write!(text, "\nOne transfer with {} over time:\n\n", timeline.control);
-    text += &picture::text(timeline, outcome.rate_bps, terminal);
+    text += &Picture::of(outcome).text(terminal);
     text.push('\n');
     for goodput in &outcome.goodputs {
         let _ = writeln!(

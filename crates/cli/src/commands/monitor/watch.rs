@@ -143,9 +143,8 @@ impl<'a> Bus<'a> {
                 Unfit::Fault(Fault::Refused(_)) => "; `wiremend monitor acl` makes its user",
                 _ => "",
             };
-            terminal::say(&format!(
-                "no word with Redis: {why}{advice}; watching goes on, nothing is changed"
-            ));
+            self.voice
+                .remark(&format!("no word with Redis: {why}{advice}; watching goes on, nothing is changed"));
         }
     }
 }

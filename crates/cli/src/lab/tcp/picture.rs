@@ -7,77 +7,118 @@ use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 use wiremend_report::terminal::Terminal;
 
 use super::bulk::STEP;
-use super::outcome::{Outcome, Timeline};
+use super::outcome::Outcome;
 
 const ROWS: usize = 8;
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LABEL_CHARS: usize = 10;
 
-/// On a terminal: a column for each tenth of a second, or for several where there is less room.
-pub(crate) fn text(timeline: &Timeline, rate_bps: u64, terminal: Terminal) -> String {
-    let room = terminal.width.saturating_sub(LABEL_CHARS + 2).max(20);
-    let together = timeline.stream.tenths.len().div_ceil(room).max(1);
-    let columns: Vec<f64> = timeline.stream.tenths.chunks(together).map(mean_bps).collect();
-    let column_s = STEP.as_secs_f64() * together as f64;
-    let top = rate_bps as f64;
-    let mut text = String::new();
-    for row in (0..ROWS).rev() {
-        let label = match row {
-            _ if row == ROWS - 1 => human::rate_bps(top),
-            0 => "0".to_owned(),
-            _ => String::new(),
-        };
-        let cell = |bps: &f64| {
-            let eighths = (bps / top * (ROWS * 8) as f64).round() - (row * 8) as f64;
-            BLOCKS[eighths.clamp(0.0, 8.0) as usize]
-        };
-        let cells: String = columns.iter().map(cell).collect();
-        let _ = writeln!(text, "{label:>LABEL_CHARS$} ┤{}", cells.trim_end());
-    }
-    let mut axis: Vec<char> = vec!['─'; columns.len()];
-    let mut below: Vec<char> = vec![' '; columns.len() + 40];
-    let marks = [(0.0, "0 s"), (timeline.corrupts_s, "corrupts"), (timeline.protects_s, "protected")];
-    for (at_s, name) in marks {
-        let place = (at_s / column_s).round() as usize;
-        if let Some(tick) = axis.get_mut(place) {
-            *tick = '┬';
-            let name = if at_s > 0.0 { format!("{at_s:.0} s {name}") } else { name.to_owned() };
-            for (slot, c) in below[place..].iter_mut().zip(name.chars()) {
-                *slot = c;
-            }
-        }
-    }
-    let _ = writeln!(text, "{:LABEL_CHARS$} └{}", "", axis.into_iter().collect::<String>());
-    let _ = writeln!(text, "{:LABEL_CHARS$}  {}", "", below.into_iter().collect::<String>().trim_end());
-    text
+/// A transfer over time, and what happened meanwhile.
+pub(crate) struct Picture<'a> {
+    pub(crate) title: String,
+    pub(crate) description: String,
+    /// Of the link.
+    pub(crate) rate_bps: u64,
+    /// Bytes in each tenth of a second.
+    pub(crate) tenths: &'a [u64],
+    /// Seconds after the start, a word for the terminal, and one for the drawing.
+    pub(crate) moments: Vec<(f64, &'static str, &'static str)>,
 }
 
-/// As a drawing.
-pub(crate) fn plot(outcome: &Outcome) -> Plot {
-    let timeline = &outcome.timeline;
-    let step_s = STEP.as_secs_f64();
-    let points = timeline.stream.tenths.iter().enumerate();
-    let points = points.map(|(i, &bytes)| ((i as f64 + 0.5) * step_s, bytes as f64 * 8e-6 / step_s));
-    let top = outcome.rate_bps as f64 * 1.05e-6;
-    let moment = |name: &str, at: f64| Curve {
-        name: name.to_owned(),
-        points: vec![(at, 0.0), (at, top)],
-        line: Line::Straight,
-    };
-    Plot {
-        title: format!("TCP {} over a link that corrupts {} of its frames", timeline.control, outcome.loss),
-        description: format!(
-            "Goodput collapses when corruption begins, at {:.1} s, and is back after protection begins, at {:.1} s.",
-            timeline.corrupts_s, timeline.protects_s
-        ),
-        x: Axis::new("time in s", Scale::Linear, Unit::Number)
-            .with_range(0.0, timeline.stream.tenths.len() as f64 * step_s),
-        y: Axis::new("goodput in Mb/s", Scale::Linear, Unit::Number).with_range(0.0, top),
-        curves: vec![
-            Curve { name: "goodput".to_owned(), points: points.collect(), line: Line::Straight },
-            moment("the link corrupts", timeline.corrupts_s),
-            moment("it is protected", timeline.protects_s),
-        ],
+impl<'a> Picture<'a> {
+    /// Of the transfer that sees all states.
+    pub(crate) fn of(outcome: &'a Outcome) -> Self {
+        let timeline = &outcome.timeline;
+        Self {
+            title: format!(
+                "TCP {} over a link that corrupts {} of its frames",
+                timeline.control, outcome.loss
+            ),
+            description: format!(
+                "Goodput collapses when corruption begins, at {:.1} s, and is back after protection begins, at {:.1} s.",
+                timeline.corrupts_s, timeline.protects_s
+            ),
+            rate_bps: outcome.rate_bps,
+            tenths: &timeline.stream.tenths,
+            moments: vec![
+                (timeline.corrupts_s, "corrupts", "the link corrupts"),
+                (timeline.protects_s, "protected", "it is protected"),
+            ],
+        }
+    }
+
+    /// On a terminal: a column for each tenth of a second, or for several where there is less room.
+    pub(crate) fn text(&self, terminal: Terminal) -> String {
+        let room = terminal.width.saturating_sub(LABEL_CHARS + 2).max(20);
+        let together = self.tenths.len().div_ceil(room).max(1);
+        let columns: Vec<f64> = self.tenths.chunks(together).map(mean_bps).collect();
+        let top = self.rate_bps as f64;
+        let mut text = String::new();
+        for row in (0..ROWS).rev() {
+            let label = match row {
+                _ if row == ROWS - 1 => human::rate_bps(top),
+                0 => "0".to_owned(),
+                _ => String::new(),
+            };
+            let cell = |bps: &f64| {
+                let eighths = (bps / top * (ROWS * 8) as f64).round() - (row * 8) as f64;
+                BLOCKS[eighths.clamp(0.0, 8.0) as usize]
+            };
+            let cells: String = columns.iter().map(cell).collect();
+            let _ = writeln!(text, "{label:>LABEL_CHARS$} ┤{}", cells.trim_end());
+        }
+        text + &self.axis(columns.len(), STEP.as_secs_f64() * together as f64)
+    }
+
+    /// The axis of time with its moments. Where two are close, the later one's name goes a line below.
+    fn axis(&self, columns: usize, column_s: f64) -> String {
+        let mut axis: Vec<char> = vec!['─'; columns];
+        let mut names: Vec<(usize, String)> = vec![(0, "0 s".to_owned())];
+        for (at_s, name, _) in &self.moments {
+            names.push(((at_s / column_s).round() as usize, format!("{at_s:.1} s {name}")));
+        }
+        let mut lines: Vec<String> = Vec::new();
+        for (place, name) in names {
+            let Some(tick) = axis.get_mut(place) else { continue };
+            *tick = '┬';
+            // A long name near the end is written to the left of its place.
+            let start = place.min((columns + LABEL_CHARS).saturating_sub(name.chars().count()));
+            let free = lines.iter().position(|line| line.chars().count() < start || line.is_empty());
+            let line = free.unwrap_or_else(|| {
+                lines.push(String::new());
+                lines.len() - 1
+            });
+            let gap = start - lines[line].chars().count();
+            lines[line] += &" ".repeat(gap);
+            lines[line] += &name;
+        }
+        let mut text = format!("{:LABEL_CHARS$} └{}\n", "", axis.into_iter().collect::<String>());
+        for line in lines {
+            let _ = writeln!(text, "{:LABEL_CHARS$}  {line}", "");
+        }
+        text
+    }
+
+    /// As a drawing.
+    pub(crate) fn plot(&self) -> Plot {
+        let step_s = STEP.as_secs_f64();
+        let points = self.tenths.iter().enumerate();
+        let points = points.map(|(i, &bytes)| ((i as f64 + 0.5) * step_s, bytes as f64 * 8e-6 / step_s));
+        let top = self.rate_bps as f64 * 1.05e-6;
+        let goodput = Curve { name: "goodput".to_owned(), points: points.collect(), line: Line::Straight };
+        let moments = self.moments.iter().map(|(at, _, name)| Curve {
+            name: (*name).to_owned(),
+            points: vec![(*at, 0.0), (*at, top)],
+            line: Line::Straight,
+        });
+        Plot {
+            title: self.title.clone(),
+            description: self.description.clone(),
+            x: Axis::new("time in s", Scale::Linear, Unit::Number)
+                .with_range(0.0, self.tenths.len() as f64 * step_s),
+            y: Axis::new("goodput in Mb/s", Scale::Linear, Unit::Number).with_range(0.0, top),
+            curves: std::iter::once(goodput).chain(moments).collect(),
+        }
     }
 }
 
@@ -87,20 +128,25 @@ fn mean_bps(tenths: &[u64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::bulk::Stream;
     use super::*;
 
     #[test]
     fn columns_are_as_high_as_the_goodput() {
         let tenths = [[2_500_000; 20], [625_000; 20]].concat();
-        let stream = Stream { tenths, retransmitted: 0 };
-        let timeline = Timeline { control: "cubic".into(), corrupts_s: 2.0, protects_s: 3.0, stream };
-        let text = text(&timeline, 200_000_000, Terminal { width: 80, colour: false });
+        let picture = Picture {
+            title: String::new(),
+            description: String::new(),
+            rate_bps: 200_000_000,
+            tenths: &tenths,
+            moments: vec![(2.0, "corrupts", ""), (3.0, "protected", "")],
+        };
+        let text = picture.text(Terminal { width: 80, colour: false });
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], format!("  200 Mb/s ┤{}", "█".repeat(20)), "{text}");
         assert_eq!(lines[6], format!("           ┤{}{}", "█".repeat(40), ""), "{text}");
         assert_eq!(lines[5], format!("           ┤{}", "█".repeat(20)), "{text}");
-        assert!(lines[9].contains("0 s") && lines[9].contains("2 s corrup"), "{text}");
+        assert_eq!(lines[9], format!("{}0 s{}2.0 s corrupts", " ".repeat(12), " ".repeat(17)), "{text}");
+        assert_eq!(lines[10], format!("{}3.0 s protected", " ".repeat(12 + 30)), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }
 }

@@ -1,0 +1,93 @@
+//! `wiremend lab auto`: from the first corrupted frame to a protected link and back, without a human.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use wiremend_report::{plot, write_whole};
+
+use crate::args::operate::LabAuto;
+use crate::failure::{Answer, Failure};
+use crate::lab::auto::{Auto, Loop};
+use crate::lab::chain::Knobs;
+use crate::lab::rights;
+use crate::lab::tcp::picture::Picture;
+use crate::progress::Progress;
+use crate::{signals, terminal};
+
+pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
+    if let Some(out) = &asked.out {
+        fs::create_dir_all(out)
+            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
+    }
+    rights::acquire()?;
+    signals::catch()?;
+    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
+    let progress = Progress::weighted(&[1.0]);
+    let seen = Auto { loss: asked.loss, knobs }.run();
+    progress.clear();
+    let seen = seen?;
+    if let Some(out) = &asked.out {
+        write(out, &seen)?;
+    }
+    if asked.json {
+        terminal::print(&format!("{}\n", serde_json::to_string_pretty(&seen).expect("plain values")))?;
+    } else {
+        terminal::print(&tell(&seen))?;
+    }
+    let whole = seen.protected_s.is_some() && seen.let_be_s.is_some_and(|at| at > seen.repaired_s);
+    Ok(if whole { Answer::Yes } else { Answer::No })
+}
+
+fn write(out: &Path, seen: &Loop) -> Result<(), Failure> {
+    let drawing = plot::standalone(&picture(seen).plot().svg());
+    let json = serde_json::to_string_pretty(seen).expect("plain values");
+    write_whole(&out.join("auto.svg"), &drawing)
+        .and_then(|()| write_whole(&out.join("auto.json"), &(json + "\n")))
+        .map_err(|error| Failure::file(&error))
+}
+
+fn tell(seen: &Loop) -> String {
+    let mut text = format!(
+        "One TCP transfer over a link that begins to corrupt {} of its frames. Nobody tells the daemons at its ends.\n\n",
+        seen.loss
+    );
+    text += &picture(seen).text(terminal::stdout());
+    text.push('\n');
+    let after = |at: Option<f64>, from: f64| match at {
+        Some(at) => format!("{:.2} s", at - from),
+        None => "never".to_owned(),
+    };
+    let _ = writeln!(
+        text,
+        "From the first corrupted frame until it was noticed   {}",
+        after(seen.noticed_s, seen.corrupts_s)
+    );
+    let _ = writeln!(
+        text,
+        "                              until it was protected {}",
+        after(seen.protected_s, seen.corrupts_s)
+    );
+    let _ = writeln!(
+        text,
+        "From the repair               until it was let be    {}",
+        after(seen.let_be_s, seen.repaired_s)
+    );
+    text
+}
+
+fn picture(seen: &Loop) -> Picture<'_> {
+    let mut moments = vec![(seen.corrupts_s, "corrupts", "the link corrupts")];
+    moments.extend(seen.noticed_s.map(|at| (at, "noticed", "a daemon notices")));
+    moments.extend(seen.protected_s.map(|at| (at, "protected", "both directions are protected")));
+    moments.push((seen.repaired_s, "repaired", "the link is repaired"));
+    moments.extend(seen.let_be_s.map(|at| (at, "let be", "it is let be")));
+    Picture {
+        title: format!("A link that corrupts {} of its frames, mended without a human", seen.loss),
+        description: "Goodput of one TCP transfer, and what the daemons at both ends of the link decided."
+            .to_owned(),
+        rate_bps: seen.rate_bps,
+        tenths: &seen.stream.tenths,
+        moments,
+    }
+}
