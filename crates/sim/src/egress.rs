@@ -29,7 +29,8 @@ pub(crate) struct Egress {
     leaving: VecDeque<(Time, u32)>,
     leaving_bytes: u64,
     queued_bytes: u64,
-    backlog: Span,
+    /// By class, the time that what waits will take.
+    backlogs: [Span; CLASSES],
 }
 
 /// A frame at a port: its bytes, and the time it needs of the wire.
@@ -73,7 +74,7 @@ impl Egress {
             leaving: VecDeque::new(),
             leaving_bytes: 0,
             queued_bytes: 0,
-            backlog: Span::ZERO,
+            backlogs: [Span::ZERO; CLASSES],
         }
     }
 
@@ -122,7 +123,7 @@ impl Egress {
             self.schedule.on_empty(class);
         }
         self.queued_bytes -= u64::from(waiting.len);
-        self.backlog = self.backlog - waiting.cost;
+        self.backlogs[class] = self.backlogs[class] - waiting.cost;
         self.note_leaving(now + waiting.cost, waiting.len);
         Some(waiting.frame)
     }
@@ -143,13 +144,20 @@ impl Egress {
         self.pauses.pause(class, hold);
     }
 
+    /// The time that all that waits will take.
     pub(crate) fn backlog(&self) -> Span {
-        self.backlog
+        self.backlogs.iter().fold(Span::ZERO, |sum, backlog| sum + *backlog)
+    }
+
+    /// The time that what waits of a class will take.
+    #[inline]
+    pub(crate) fn backlog_of(&self, class: u8) -> Span {
+        self.backlogs[usize::from(class)]
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
         self.queued_bytes += u64::from(waiting.len);
-        self.backlog += waiting.cost;
+        self.backlogs[usize::from(class)] += waiting.cost;
         self.occupied |= 1 << class;
         self.queues[usize::from(class)].push_back(waiting);
     }

@@ -10,6 +10,7 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::lossless::Lossless;
+use crate::mark::Marking;
 use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
@@ -38,6 +39,8 @@ pub(crate) struct Wires {
     pub(crate) loopbacks: Vec<Option<Box<Loopback>>>,
     /// Switches that stop their neighbours before they run out of memory.
     pub(crate) lossless: Option<Box<Lossless>>,
+    /// Switches that mark frames when queues are long.
+    pub(crate) marking: Option<Box<Marking>>,
     /// Headers of frames that are on protected links, or have just arrived over one.
     pub(crate) headers: Headers,
     /// Frames that are kept only to be sent again.
@@ -100,6 +103,8 @@ impl PortFlags {
     const EGRESS: u16 = 2;
     const REMOTE: u16 = 4;
     const WATCHED: u16 = 8;
+    /// What is handed to it may be marked.
+    const MARKING: u16 = 16;
 
     #[inline]
     const fn has(self, flag: u16) -> bool {
@@ -123,6 +128,7 @@ impl Wires {
             guards: (0..lanes).map(|_| None).collect(),
             loopbacks: Vec::new(),
             lossless: None,
+            marking: None,
             headers: Headers::default(),
             kept: 0,
             delivered: Vec::new(),
@@ -158,6 +164,10 @@ impl Wires {
     pub(crate) fn set_egress(&mut self, lane: LaneId, egress: Egress) {
         self.ports[lane.index()].flags.bits |= PortFlags::EGRESS;
         self.egresses[lane.index()] = Some(Box::new(egress));
+    }
+
+    pub(crate) fn set_marking(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.bits |= PortFlags::MARKING;
     }
 
     pub(crate) fn watch(&mut self, lane: LaneId) {
@@ -221,11 +231,15 @@ impl Wires {
     /// Hands a frame to a switch's port.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: FrameId) {
-        if self.ports[lane.index()].flags.has(PortFlags::EGRESS) {
+        let flags = self.ports[lane.index()].flags;
+        if flags.has(PortFlags::EGRESS) {
             self.enqueue_egress(now, lane, frame);
-        } else {
-            self.transmit(now, lane, frame);
+            return;
         }
+        if flags.has(PortFlags::MARKING) {
+            self.mark_plain(now, lane, frame);
+        }
+        self.transmit(now, lane, frame);
     }
 
     /// Hands a frame that a switch has made to one of its ports.
@@ -243,7 +257,7 @@ impl Wires {
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
-        if flags.bits & !PortFlags::EGRESS == 0 {
+        if flags.bits & !(PortFlags::EGRESS | PortFlags::MARKING) == 0 {
             self.carry(lane, at, frame);
         } else {
             self.transmit_marked(start, lane, at, frame);
@@ -309,6 +323,12 @@ impl Wires {
 
     #[cold]
     fn enqueue_egress(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        if self.marking.is_some() {
+            let class = self.frames.get(id).class;
+            let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
+            let leaving = self.ports[lane.index()].busy_until.since(now);
+            self.mark(lane, id, leaving + egress.backlog_of(class));
+        }
         if self.lossless.is_some() {
             self.enqueue_lossless(now, lane, id);
             return;
@@ -389,7 +409,14 @@ impl Wires {
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
         let dropped = self.ports[lane.index()].dropped;
         let ring = &self.rings[lane.index()];
-        LaneCounters { tx_frames: ring.frames, tx_bytes: ring.bytes, corrupted: ring.corrupted, dropped }
+        let marked = self.marking.as_ref().map_or(0, |marking| marking.marked(lane));
+        LaneCounters {
+            tx_frames: ring.frames,
+            tx_bytes: ring.bytes,
+            corrupted: ring.corrupted,
+            dropped,
+            marked,
+        }
     }
 
     /// A frame that a link has corrupted is seen by its receiver, and by no one else.
@@ -429,6 +456,16 @@ impl Wires {
 }
 
 impl Port {
+    /// Time that so many bytes take, rounded up.
+    #[inline]
+    pub(crate) fn time_of(&self, bytes: u64, rate: Rate) -> Span {
+        if self.ps_per_byte != 0 {
+            Span::from_ps(bytes * u64::from(self.ps_per_byte))
+        } else {
+            rate.serialize(Bytes::new(bytes))
+        }
+    }
+
     /// Time that a frame occupies the wire, with preamble and gap.
     #[inline]
     fn serialize(&self, len: u16, rates: &[Rate], lane: LaneId) -> Span {
