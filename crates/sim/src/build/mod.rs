@@ -120,6 +120,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         let node = net.graph.switch_node(switch);
         let wires = &mut parts[usize::from(owner_of_node[node.index()])].wires;
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
+        net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane));
     }
     if scenario.switch.ecn.is_some() {
         for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
@@ -306,6 +307,9 @@ fn new_part(
         let to = owner_of_node[graph.lane_to(lane).index()];
         wires.add_port(&net.lanes[lane.index()], (to != number).then_some(to));
         let is_switch = graph.lane_from(lane).0 >= graph.host_count();
+        if is_switch {
+            wires.set_switch(lane);
+        }
         if is_switch
             && owner_of_node[graph.lane_from(lane).index()] == number
             && let Some(egress) = ports.egress(lane)
