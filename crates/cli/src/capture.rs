@@ -17,7 +17,7 @@ use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, Ecn, EthernetRepr, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame, Quanta,
+    ETHERTYPE_IPV4, EthernetRepr, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame, Quanta,
     RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
@@ -205,7 +205,7 @@ fn ip(frame: &Frame) -> Ipv4Repr {
     Ipv4Repr {
         source: Ipv4Addr::from_bits(FIRST + frame.src.0),
         destination: Ipv4Addr::from_bits(FIRST + frame.dst.0),
-        class: TrafficClass { dscp: frame.class << 3, ecn: Ecn::NotCapable },
+        class: TrafficClass { dscp: frame.class << 3, ecn: frame.ecn },
         identification: frame.ip_id,
         dont_fragment: true,
         ttl: frame.ttl,

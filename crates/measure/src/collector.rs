@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Added, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest, Share,
-    TimeoutCounts, VariantSummary,
+    Added, Congestion, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest,
+    Share, TimeoutCounts, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -42,6 +42,8 @@ pub struct Counters {
     pub protection: Protection,
     /// What lossless switches did.
     pub flow_control: FlowControl,
+    /// What marks and congestion control did.
+    pub congestion: Congestion,
     /// NAKs that requesters received as they were sent.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -137,6 +139,7 @@ impl Collector {
             added: counters.added,
             protection: counters.protection,
             flow_control: counters.flow_control,
+            congestion: counters.congestion,
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -161,6 +164,7 @@ impl std::ops::AddAssign for Counters {
         self.added += other.added;
         self.protection += other.protection;
         self.flow_control += other.flow_control;
+        self.congestion += other.congestion;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;

@@ -33,6 +33,7 @@
 
 mod added;
 mod collector;
+mod congestion;
 mod digest;
 mod flow;
 mod flow_control;
@@ -48,6 +49,7 @@ mod trace;
 
 pub use added::{Added, Frames};
 pub use collector::{Collector, Counters};
+pub use congestion::Congestion;
 pub use digest::RowDigest;
 pub use flow::{FlowRow, Outcome};
 pub use flow_control::FlowControl;

@@ -7,7 +7,8 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Added, CdfPoint, FlowControl, Histogram, Interval, Outcome, Protection, TimeoutCounts, interval,
+    Added, CdfPoint, Congestion, FlowControl, Histogram, Interval, Outcome, Protection, TimeoutCounts,
+    interval,
 };
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
@@ -68,6 +69,9 @@ pub struct VariantSummary {
     /// What lossless switches did.
     #[serde(default)]
     pub flow_control: FlowControl,
+    /// What marks and congestion control did.
+    #[serde(default)]
+    pub congestion: Congestion,
     /// NAKs that requesters received as they were sent: the ones that tell of losses.
     pub naks: u64,
     /// NAKs that requesters received as copies.

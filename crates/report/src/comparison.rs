@@ -111,6 +111,14 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     if table.any(|variant| variant.flow_control.pauses + variant.flow_control.lossy_dropped) {
         flow_control(&mut table);
     }
+    if table.any(|variant| variant.congestion.marked) {
+        table.number("marked", "frames that switches marked, by ECN", |variant| {
+            human::count(variant.congestion.marked)
+        });
+        table.number("CNPs", "congestion notifications that receivers sent", |variant| {
+            human::count(variant.congestion.cnps_sent)
+        });
+    }
     table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns

@@ -4,12 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
+use crate::congestion::{Congestion, Dcqcn};
+use crate::ecn::Ecn;
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair, Script};
 use crate::lossless::Lossless;
 use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
+use crate::quantity::{Limit, Pace};
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -27,6 +30,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     if let Some(lossless) = &scenario.switch.lossless {
         check_lossless(scenario, lossless).map_err(in_table(lossless.place))?;
     }
+    if let Some(ecn) = &scenario.switch.ecn {
+        check_ecn(ecn).map_err(in_table(ecn.place))?;
+    }
+    check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();
         return Err(Flaw { offset: None, message });
@@ -221,6 +228,76 @@ fn check_lossless(scenario: &Scenario, lossless: &Lossless) -> Result<(), Misfit
         return Err((protect.place, why.to_owned()));
     }
     check_delay(lossless.reaction)
+}
+
+/// A curve that rises, and marks something.
+fn check_ecn(ecn: &Ecn) -> Result<(), Misfit> {
+    if ecn.kmin > ecn.kmax {
+        return misfit(format!(
+            "`kmin` of {} is above `kmax` of {}; marking begins at `kmin` and is certain above `kmax`",
+            ecn.kmin, ecn.kmax
+        ));
+    }
+    if ecn.pmax.get() <= 0.0 {
+        return misfit("a `pmax` of 0 marks nothing below `kmax`; give one above 0 and at most 1");
+    }
+    Ok(())
+}
+
+/// An algorithm, what it acts on, and parameters of no other.
+fn check_congestion(scenario: &Scenario) -> Result<(), Misfit> {
+    let transport = &scenario.transport;
+    let congestion = transport.congestion.value;
+    if congestion != Congestion::None && transport.operation == Operation::Read {
+        return misfit(
+            "congestion control paces what a queue pair asks for, and the data of a READ are answers; use write or send",
+        );
+    }
+    if congestion != Congestion::None && transport.rate != Pace::Line {
+        return misfit(
+            "congestion control finds the rate of each queue pair; leave out `rate`, or `congestion`",
+        );
+    }
+    if congestion.needs_marks() && scenario.switch.ecn.is_none() {
+        return misfit("DCQCN acts on marks, and no switch makes any; add [switch.ecn]");
+    }
+    if let Some(dcqcn) = &transport.dcqcn {
+        if !congestion.needs_marks() {
+            let why = "parameters of DCQCN, which no queue pair follows; set congestion = \"dcqcn-paper\" or \"hpcc-lineage\"";
+            return Err((dcqcn.place, why.to_owned()));
+        }
+        check_dcqcn(dcqcn, &scenario.topology).map_err(|(_, why)| (dcqcn.place, why))?;
+    }
+    if let Some(swift) = &transport.swift
+        && congestion != Congestion::Swift
+    {
+        let why = "parameters of Swift, which no queue pair follows; set congestion = \"swift\"";
+        return Err((swift.place, why.to_owned()));
+    }
+    Ok(())
+}
+
+fn check_dcqcn(dcqcn: &Dcqcn, topology: &Topology) -> Result<(), Misfit> {
+    const TIMER_MIN: Span = Span::from_ns(100);
+    const GAIN_MIN: f64 = 1.0 / 65_536.0;
+    for (name, timer) in [("alpha_timer", dcqcn.alpha_timer), ("increase_timer", dcqcn.increase_timer)] {
+        if let Some(timer) = timer.filter(|timer| *timer < TIMER_MIN) {
+            return misfit(format!("`{name}` of {timer} is too short; at least {TIMER_MIN}"));
+        }
+    }
+    if let Some(gain) = dcqcn.gain.filter(|gain| gain.get() < GAIN_MIN) {
+        return misfit(format!("a `gain` of {} never moves α; at least 1/65536", gain.get()));
+    }
+    if dcqcn.byte_counter.and_then(Limit::max) == Some(Bytes::ZERO) {
+        return misfit("a `byte_counter` of zero has no end; give one above zero, or \"unlimited\"");
+    }
+    let line = topology.host_rate.unwrap_or(topology.rate);
+    if let Some(floor) = dcqcn.min_rate.filter(|floor| *floor > line) {
+        return misfit(format!(
+            "a `min_rate` of {floor} is above the {line} of the hosts' links; give at most that"
+        ));
+    }
+    Ok(())
 }
 
 fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit> {

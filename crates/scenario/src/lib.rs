@@ -42,6 +42,8 @@
 
 pub mod builtin;
 mod check;
+mod congestion;
+mod ecn;
 mod error;
 mod impair;
 mod load;
@@ -62,6 +64,8 @@ mod tree;
 mod value;
 mod workload;
 
+pub use congestion::{Congestion, Dcqcn, Swift};
+pub use ecn::Ecn;
 pub use error::Error;
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,

@@ -6,6 +6,8 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
+use crate::congestion::{Dcqcn, Swift};
+use crate::ecn::Ecn;
 use crate::impair::Impair;
 use crate::lossless::Lossless;
 use crate::mend::Mend;
@@ -65,7 +67,10 @@ pub fn reference() -> String {
     push_section::<Topology>(&mut page, "[topology]");
     push_section::<Switch>(&mut page, "[switch]");
     push_section::<Lossless>(&mut page, "[switch.lossless]");
+    push_section::<Ecn>(&mut page, "[switch.ecn]");
     push_section::<Transport>(&mut page, "[transport]");
+    push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
+    push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");
     push_section::<Workload>(&mut page, "[[workload]]");
     push_section::<Impair>(&mut page, "[[impair]]");

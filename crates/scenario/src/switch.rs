@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ecn::Ecn;
 use crate::lossless::Lossless;
 use crate::quantity::Within;
 use crate::value::Placed;
@@ -32,6 +33,9 @@ pub struct Switch {
     /// Switches that stop their neighbours before they run out of memory: see [switch.lossless](#switchlossless).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lossless: Option<Placed<Lossless>>,
+    /// Switches that mark frames when queues are long: see [switch.ecn](#switchecn).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ecn: Option<Placed<Ecn>>,
 }
 
 /// How ports treat one traffic class.

@@ -4,8 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
+use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::quantity::{Limit, Pace, Within};
-use crate::value::{self, Refusal, Scalar, Shown, Value, as_value};
+use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 
 /// The reliable connection: the same for all queue pairs of the network.
 ///
@@ -48,8 +49,19 @@ pub struct Transport {
     pub qp: QueuePairs,
     /// How fast each queue pair sends its requests. Answers to a READ leave at the rate of the link.
     pub rate: Pace,
-    /// Traffic class of all packets.
+    /// How queue pairs answer congestion; not for READ, whose data are answers.
+    pub congestion: Placed<Congestion>,
+    /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dcqcn: Option<Placed<Dcqcn>>,
+    /// Parameters of Swift: see [transport.swift](#transportswift).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub swift: Option<Placed<Swift>>,
+    /// Traffic class of all packets, but for workloads that have their own.
     pub class: Within<u8, 0, 7>,
+    /// Traffic class of congestion notifications; if left out, that of the packet that was marked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cnp_class: Option<Within<u8, 0, 7>>,
     /// Time to live of all packets; each switch takes one off.
     pub ttl: Within<u8, 1, 255>,
     /// Sequence number of the first packet of every queue pair; it wraps after 16777215.
@@ -71,7 +83,11 @@ impl Default for Transport {
             ack_coalescing: false,
             qp: QueuePairs::PerFlow,
             rate: Pace::Line,
+            congestion: Placed::nowhere(Congestion::None),
+            dcqcn: None,
+            swift: None,
             class: Within::fixed(0),
+            cnp_class: None,
             ttl: Within::fixed(64),
             first_psn: Within::fixed(0),
         }

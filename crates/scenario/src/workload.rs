@@ -24,6 +24,17 @@ pub struct Workload {
     #[serde(default, with = "value")]
     #[schemars(with = "Shown<Time>")]
     pub start: Time,
+    /// Traffic class of its packets and their acknowledgements; if left out, `transport.class`. An open-loop load (`cbr`) has
+    /// a class of its own, 0 if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub class: Option<Within<u8, 0, 7>>,
+}
+
+impl Workload {
+    /// The class of an open-loop load.
+    pub fn load_class(&self) -> u8 {
+        self.class.map_or(0, Within::get)
+    }
 }
 
 /// What hosts do.
@@ -250,9 +261,6 @@ pub struct Cbr {
     /// Time to live.
     #[serde(default = "ttl")]
     pub ttl: Within<u8, 1, 255>,
-    /// Traffic class.
-    #[serde(default = "class")]
-    pub class: Within<u8, 0, 7>,
     /// When it ends; if left out, with the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Time>")]
@@ -271,10 +279,6 @@ fn frame() -> Within<u16, 64, 9216> {
 
 fn ttl() -> Within<u8, 1, 255> {
     Within::fixed(64)
-}
-
-fn class() -> Within<u8, 0, 7> {
-    Within::fixed(0)
 }
 
 fn first() -> Placed<Host> {

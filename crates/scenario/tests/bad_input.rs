@@ -246,7 +246,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "load = 0.5",
             "load = 0.5\nlaod = 0.5",
-            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start",
+            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class",
         ),
         (
             "[topology]",
@@ -256,12 +256,12 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "[[workload]]",
@@ -457,6 +457,68 @@ fn lossless_switches_that_cannot_be_are_refused() {
         refusal(&format!("{limited}{CLASSES}")),
         "s.toml:18:1: the ports of a lossless switch share its buffer, and `topology.buffer` limits each of them; leave that out"
     );
+}
+
+#[test]
+fn marks_and_congestion_control_that_cannot_be_are_refused() {
+    const ECN: &str = "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n";
+    const PAPER: &str = "congestion = \"dcqcn-paper\"";
+    let ecn = |from: &str, to: &str| GOOD.to_owned() + &ECN.replace(from, to);
+    let transport = |fields: &str| GOOD.replace("mtu = 1024", fields);
+    let dcqcn =
+        |field: &str| GOOD.replace("mtu = 1024", &format!("{PAPER}\n[transport.dcqcn]\n{field}")) + ECN;
+    for (text, message) in [
+        (
+            ecn("5kB", "201kB"),
+            "s.toml:17:1: `kmin` of 201kB is above `kmax` of 200kB; marking begins at `kmin` and is certain above `kmax`",
+        ),
+        (ecn("200kB", "0B"), "s.toml:19:8: must be above zero; expected a size such as \"64KiB\" or \"1MB\""),
+        (
+            ecn("0.01", "0"),
+            "s.toml:17:1: a `pmax` of 0 marks nothing below `kmax`; give one above 0 and at most 1",
+        ),
+        (
+            ecn("0.01", "1.01"),
+            "s.toml:20:8: `1.01` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)",
+        ),
+        (
+            transport("congestion = \"dcqcn\""),
+            "s.toml:7:14: unknown value `dcqcn`; allowed: none, dcqcn-paper, hpcc-lineage, swift",
+        ),
+        (transport(PAPER), "s.toml:7:14: DCQCN acts on marks, and no switch makes any; add [switch.ecn]"),
+        (
+            transport("operation = \"read\"\ncongestion = \"swift\""),
+            "s.toml:8:14: congestion control paces what a queue pair asks for, and the data of a READ are answers; use write or send",
+        ),
+        (
+            transport("rate = \"1Gbps\"\ncongestion = \"swift\""),
+            "s.toml:8:14: congestion control finds the rate of each queue pair; leave out `rate`, or `congestion`",
+        ),
+        (
+            transport("dcqcn = { gain = 0.5 }"),
+            "s.toml:7:9: parameters of DCQCN, which no queue pair follows; set congestion = \"dcqcn-paper\" or \"hpcc-lineage\"",
+        ),
+        (
+            transport("swift = { beta = 0.5 }"),
+            "s.toml:7:9: parameters of Swift, which no queue pair follows; set congestion = \"swift\"",
+        ),
+        (dcqcn("alpha_timer = \"0us\""), "s.toml:9:15: must be above zero; expected a time such as \"1us\""),
+        (
+            dcqcn("increase_timer = \"99ns\""),
+            "s.toml:8:1: `increase_timer` of 99ns is too short; at least 100ns",
+        ),
+        (
+            dcqcn("min_rate = \"101Gbps\""),
+            "s.toml:8:1: a `min_rate` of 101Gbps is above the 100Gbps of the hosts' links; give at most that",
+        ),
+        (dcqcn("gain = 0"), "s.toml:8:1: a `gain` of 0 never moves α; at least 1/65536"),
+        (
+            dcqcn("byte_counter = \"0B\""),
+            "s.toml:8:1: a `byte_counter` of zero has no end; give one above zero, or \"unlimited\"",
+        ),
+    ] {
+        assert_eq!(refusal(&text), message, "{text}");
+    }
 }
 
 /// Nobody replies to a READ, because nobody is told of it: the run would stall.

@@ -16,20 +16,25 @@ use crate::store::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
+/// What every frame touches stands first, in one line of the cache.
+#[repr(C, align(64))]
 pub(crate) struct Egress {
-    queues: [VecDeque<Waiting>; CLASSES],
     /// The classes with frames that wait, a bit each.
     occupied: u8,
-    schedule: Schedule,
-    pauses: Pauses,
+    /// The classes that may be held, a bit each; the others are not.
+    held: u8,
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
     buffer_bytes_max: Option<u64>,
+    queued_bytes: u64,
+    leaving_bytes: u64,
+    /// By class, the time that what waits will take.
+    backlogs: [Span; CLASSES],
+    queues: [VecDeque<Waiting>; CLASSES],
+    schedule: Schedule,
+    pauses: Pauses,
     /// Frames whose last bit has not left, oldest first: when it leaves, and bytes. Kept only with a limit.
     leaving: VecDeque<(Time, u32)>,
-    leaving_bytes: u64,
-    queued_bytes: u64,
-    backlog: Span,
 }
 
 /// A frame at a port: its bytes, and the time it needs of the wire.
@@ -64,16 +69,17 @@ impl Egress {
 
     fn with(immediate: bool, schedule: Schedule, buffer_bytes_max: Option<u64>) -> Self {
         Self {
-            queues: Default::default(),
             occupied: 0,
-            schedule,
-            pauses: Pauses::new(),
+            held: 0,
             immediate,
             buffer_bytes_max,
-            leaving: VecDeque::new(),
-            leaving_bytes: 0,
             queued_bytes: 0,
-            backlog: Span::ZERO,
+            leaving_bytes: 0,
+            backlogs: [Span::ZERO; CLASSES],
+            queues: Default::default(),
+            schedule,
+            pauses: Pauses::new(),
+            leaving: VecDeque::new(),
         }
     }
 
@@ -92,7 +98,22 @@ impl Egress {
 
     /// Whether a frame of that class could leave at once; `busy_until` is when the wire falls free.
     pub(crate) fn is_free(&self, now: Time, class: u8, busy_until: Time) -> bool {
-        self.occupied == 0 && busy_until <= now && !self.pauses.is_paused(class, now)
+        self.occupied == 0 && busy_until <= now && !(self.held != 0 && self.pauses.is_paused(class, now))
+    }
+
+    /// Something waits, and no class is or may be held: the port comes back for what waits.
+    #[inline]
+    pub(crate) fn is_flowing(&self) -> bool {
+        self.occupied != 0 && self.held == 0
+    }
+
+    /// Nothing waits, and no class is held now or as far as is known.
+    #[inline]
+    pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
+        if self.occupied | self.held != 0 {
+            self.forget_holds(now);
+        }
+        self.occupied | self.held == 0
     }
 
     /// Takes a frame that waits in any case.
@@ -122,7 +143,7 @@ impl Egress {
             self.schedule.on_empty(class);
         }
         self.queued_bytes -= u64::from(waiting.len);
-        self.backlog = self.backlog - waiting.cost;
+        self.backlogs[class] = self.backlogs[class] - waiting.cost;
         self.note_leaving(now + waiting.cost, waiting.len);
         Some(waiting.frame)
     }
@@ -130,7 +151,7 @@ impl Egress {
     /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
     /// waits to be told.
     pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {
-        if self.pauses.known() & self.occupied == 0 {
+        if self.held & self.occupied == 0 {
             return (self.occupied != 0).then_some(free_at);
         }
         self.waiting().map(|class| self.pauses.opens(class, free_at)).min().filter(|start| *start < Time::MAX)
@@ -141,26 +162,46 @@ impl Egress {
     pub(crate) fn pause(&mut self, class: u8, hold: Hold) {
         assert!(!self.immediate, "departures that are settled ahead cannot be held");
         self.pauses.pause(class, hold);
+        self.held |= 1 << class;
     }
 
+    /// The time that all that waits will take.
     pub(crate) fn backlog(&self) -> Span {
-        self.backlog
+        self.backlogs.iter().fold(Span::ZERO, |sum, backlog| sum + *backlog)
+    }
+
+    /// The time that what waits of a class will take.
+    #[inline]
+    pub(crate) fn backlog_of(&self, class: u8) -> Span {
+        self.backlogs[usize::from(class)]
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
         self.queued_bytes += u64::from(waiting.len);
-        self.backlog += waiting.cost;
+        self.backlogs[usize::from(class)] += waiting.cost;
         self.occupied |= 1 << class;
         self.queues[usize::from(class)].push_back(waiting);
     }
 
     /// The classes that may send now, a bit each.
     fn ready(&self, now: Time) -> u8 {
-        if self.pauses.known() & self.occupied == 0 {
+        if self.held & self.occupied == 0 {
             return self.occupied;
         }
         let open = |class: &u8| !self.pauses.is_paused(*class, now);
         self.waiting().filter(open).fold(0, |ready, class| ready | 1 << class)
+    }
+
+    /// What is over is asked for no more.
+    fn forget_holds(&mut self, now: Time) {
+        let mut left = self.held;
+        while left != 0 {
+            let class = left.trailing_zeros() as u8;
+            left &= left - 1;
+            if !self.pauses.lasts(class, now) {
+                self.held &= !(1 << class);
+            }
+        }
     }
 
     /// Bytes of the wire that the first frame of a class takes.

@@ -3,7 +3,7 @@
 use wiremend_impair::{FrameFacts, FrameKind};
 use wiremend_proto::rc;
 use wiremend_units::HostId;
-use wiremend_wire::{Encapsulation, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
+use wiremend_wire::{Ecn, Encapsulation, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
 use crate::protect::HeaderId;
 
@@ -30,6 +30,8 @@ pub struct Frame {
     pub kind: Kind,
     /// Traffic class, 0–7.
     pub class: u8,
+    /// Whether switches may mark it, and whether one has.
+    pub ecn: Ecn,
     /// Hops left.
     pub ttl: u8,
     /// How often it was sent before; see [`rc::Transmit::copy`].
@@ -62,6 +64,7 @@ impl Frame {
             ingress: 0,
             kind: Kind::Link,
             class: 0,
+            ecn: Ecn::NotCapable,
             ttl: 1,
             copy: 0,
             replica: 0,
@@ -79,14 +82,15 @@ impl Frame {
     /// What an impairment may look at.
     pub(crate) fn facts(&self) -> FrameFacts {
         let kind = match (self.kind, self.packet.opcode) {
-            (Kind::Raw | Kind::Link | Kind::Corrupted, _) => FrameKind::Other,
+            (Kind::Raw | Kind::Link | Kind::Corrupted, _) | (Kind::Rc, Opcode::Cnp) => FrameKind::Other,
             (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
             (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
             (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
             (Kind::Rc, opcode) if opcode.is_response() => FrameKind::ReadResponse,
             (Kind::Rc, _) => FrameKind::Data,
         };
-        let psn = (self.kind == Kind::Rc).then_some(self.packet.psn);
+        let has_psn = self.kind == Kind::Rc && self.packet.opcode != Opcode::Cnp;
+        let psn = has_psn.then_some(self.packet.psn);
         FrameFacts {
             frame_bytes: u32::from(self.len),
             ip_id: Some(self.ip_id),

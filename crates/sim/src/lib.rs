@@ -26,6 +26,7 @@ mod frame;
 mod host;
 mod ideal;
 mod lossless;
+mod mark;
 mod network;
 mod notice;
 mod observe;

@@ -16,7 +16,7 @@ use crate::network::Network;
 use crate::pause::Hold;
 use crate::protect::Header;
 use crate::store::FrameId;
-use crate::wires::Wires;
+use crate::wires::{PortFlags, Wires};
 
 /// The lossless switches of a part.
 pub(crate) struct Lossless {
@@ -179,18 +179,30 @@ impl Wires {
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         if egress.is_free(now, class, port.busy_until) {
+            if egress.is_quiet(now) {
+                port.flags.clear(PortFlags::OCCUPIED);
+            }
             self.transmit(now, lane, id);
             return;
         }
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let (switch, _) = lossless.sender(lane);
-        if switch.buffer.admit(ingress, class, len) == Admission::Dropped {
+        let admission = switch.buffer.admit(ingress, class, len);
+        let has_words = switch.buffer.has_words();
+        if admission == Admission::Dropped {
             self.drop_frame(now, lane, id);
         } else {
+            port.flags.set(PortFlags::OCCUPIED);
+            // Who waits behind others has nothing to wake the port for, unless those are held.
+            let is_armed = egress.is_flowing();
             egress.admit(now, Waiting { frame: id, len, cost }, class);
-            self.arm_egress(now, lane);
+            if !is_armed {
+                self.arm_egress(now, lane);
+            }
         }
-        self.announce(now, lane);
+        if has_words {
+            self.announce(now, lane);
+        }
     }
 
     /// A port of a lossless switch has fallen free, or a pause that held all that waits for it is over.
@@ -203,9 +215,16 @@ impl Wires {
                 let &Frame { len, class, ingress, .. } = self.frames.get(id);
                 self.transmit(now, lane, id);
                 let lossless = self.lossless.as_mut().expect("a lossless switch");
-                lossless.sender(lane).0.buffer.release(ingress, class, len);
-                self.announce(now, lane);
+                let (switch, _) = lossless.sender(lane);
+                switch.buffer.release(ingress, class, len);
+                if switch.buffer.has_words() {
+                    self.announce(now, lane);
+                }
             }
+        }
+        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+        if egress.is_quiet(now) {
+            self.ports[lane.index()].flags.clear(PortFlags::OCCUPIED);
         }
         self.arm_lossless(now, lane);
     }
@@ -261,9 +280,11 @@ impl Wires {
 
     /// Sends what the port of `lane` has to say, if it has and the wire is free.
     fn speak(&mut self, now: Time, lane: LaneId) -> bool {
-        if self.ports[lane.index()].busy_until > now {
+        let port = &mut self.ports[lane.index()];
+        if !port.flags.has(PortFlags::SPEAKING) || port.busy_until > now {
             return false;
         }
+        port.flags.clear(PortFlags::SPEAKING);
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let (switch, port) = lossless.sender(lane);
         let Some(classes) = switch.buffer.poll_transmit(now, port) else { return false };
@@ -283,6 +304,7 @@ impl Wires {
             let switch = lossless.switches[number as usize].as_mut().expect("a switch of this part");
             let Some(port) = switch.buffer.poll() else { return };
             let lane = switch.lanes[usize::from(port)];
+            self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
             if !self.speak(now, lane) {
                 self.arm_lossless(now, lane);
             }
@@ -290,11 +312,9 @@ impl Wires {
     }
 
     fn arm_lossless(&mut self, now: Time, lane: LaneId) {
-        let free_at = self.ports[lane.index()].busy_until.max(now);
-        let lossless = self.lossless.as_mut().expect("a lossless switch");
-        let (switch, port) = lossless.sender(lane);
-        if switch.buffer.is_due(port) {
-            self.queue.arm_by(self.sources.tx(lane), free_at);
+        let port = &self.ports[lane.index()];
+        if port.flags.has(PortFlags::SPEAKING) {
+            self.queue.arm_by(self.sources.tx(lane), port.busy_until.max(now));
         }
         self.arm_egress(now, lane);
     }

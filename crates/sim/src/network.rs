@@ -1,7 +1,7 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
-use wiremend_proto::rc;
+use wiremend_proto::{cc, rc};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use crate::repeat::Repeats;
@@ -13,6 +13,7 @@ pub(crate) mod purpose {
     pub(crate) const IMPAIR: u64 = 3;
     pub(crate) const ARRIVALS: u64 = 4;
     pub(crate) const ENTROPY: u64 = 5;
+    pub(crate) const MARKS: u64 = 6;
 }
 
 pub(crate) struct Network {
@@ -56,9 +57,12 @@ pub(crate) struct Transport {
     pub(crate) coalesce: bool,
     /// One connection per ordered pair of hosts, instead of one per flow.
     pub(crate) per_pair: bool,
-    /// Fixed pacing of each connection; `None` is line rate.
-    pub(crate) pace: Option<Rate>,
-    pub(crate) class: u8,
+    /// How fast each connection sends.
+    pub(crate) congestion: cc::Algorithm,
+    /// Receivers tell senders of marks, at most once in this time.
+    pub(crate) cnp_interval: Option<Span>,
+    /// The class of these notifications; `None`: that of what was marked.
+    pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
     /// What ToR switches copy, if anything.

@@ -222,13 +222,13 @@ impl Part {
 
     #[inline]
     fn on_port_free(&mut self, now: Time, lane: LaneId) {
-        // Lane and its reverse end at each other's nodes: the sender of a lane is where its reverse ends.
-        if self.net.switch_at(lane.reverse()).is_some() {
+        if self.wires.is_switch(lane) {
             self.wires.on_egress_free(now, lane);
             if !self.wires.delivered.is_empty() {
                 self.forward_delivered(now);
             }
         } else {
+            // Lane and its reverse end at each other's nodes: the sender of a lane is where its reverse ends.
             let host = HostId(self.net.lanes[lane.reverse().index()].to.0);
             self.with_host(now, host, Host::on_port_free);
         }

@@ -46,13 +46,11 @@ impl Hold {
 #[derive(Clone, Debug)]
 pub(crate) struct Pauses {
     holds: [Hold; CLASSES],
-    /// Classes that were ever held, a bit each.
-    known: u8,
 }
 
 impl Pauses {
     pub(crate) const fn new() -> Self {
-        Self { holds: [Hold::NONE; CLASSES], known: 0 }
+        Self { holds: [Hold::NONE; CLASSES] }
     }
 
     /// A new hold takes the place of the old one, as the timer of a PAUSE frame does (IEEE 802.1Qbb). One that ends
@@ -60,13 +58,12 @@ impl Pauses {
     pub(crate) fn pause(&mut self, class: u8, hold: Hold) {
         let old = &mut self.holds[usize::from(class)];
         *old = old.followed_by(hold);
-        self.known |= 1 << class;
     }
 
-    /// Classes that may be held, a bit each; the others never were.
+    /// Whether the class is held at an instant or at a later one, as far as is known.
     #[inline]
-    pub(crate) fn known(&self) -> u8 {
-        self.known
+    pub(crate) fn lasts(&self, class: u8, at: Time) -> bool {
+        self.holds[usize::from(class)].until > at
     }
 
     #[inline]

@@ -91,6 +91,8 @@ pub struct LaneCounters {
     pub corrupted: u64,
     /// Frames dropped for want of room before it.
     pub dropped: u64,
+    /// Frames marked before it.
+    pub marked: u64,
 }
 
 impl Simulation {
@@ -129,8 +131,8 @@ impl Simulation {
         let lanes: Vec<_> = graph
             .lanes()
             .map(|lane| {
-                let dropped = of_node(graph.lane_from(lane)).counters(lane).dropped;
-                LaneCounters { dropped, ..of_node(graph.lane_to(lane)).counters(lane) }
+                let LaneCounters { dropped, marked, .. } = of_node(graph.lane_from(lane)).counters(lane);
+                LaneCounters { dropped, marked, ..of_node(graph.lane_to(lane)).counters(lane) }
             })
             .collect();
         let mut counters = sum(&hosts, &lanes);
@@ -230,11 +232,14 @@ fn sum(hosts: &[HostCounters], lanes: &[LaneCounters]) -> Counters {
         sum.retransmitted_packets += host.retransmitted_packets;
         sum.retransmitted_bytes += host.retransmitted_bytes;
         sum.dropped_frames.late += host.late_frames;
+        sum.congestion.cnps_sent += host.cnps_sent;
+        sum.congestion.cnps_received += host.cnps_received;
     }
     for lane in lanes {
         sum.packet_hops += lane.tx_frames;
         sum.corrupted_frames += lane.corrupted;
         sum.dropped_frames.buffer += lane.dropped;
+        sum.congestion.marked += lane.marked;
     }
     sum.timeouts = timeouts;
     sum
@@ -255,6 +260,9 @@ fn add_to_digest(collector: &mut Collector, hosts: &[HostCounters], lanes: &[Lan
         ];
         for (name, value) in named {
             collector.add_counter(name, number as u64, value);
+        }
+        if lane.marked > 0 {
+            collector.add_counter("lane.marked", number as u64, lane.marked);
         }
     }
 }

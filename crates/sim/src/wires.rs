@@ -10,6 +10,7 @@ use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 use crate::egress::{Egress, Taken, Waiting};
 use crate::frame::{Frame, GAP_BYTES, Kind};
 use crate::lossless::Lossless;
+use crate::mark::Marking;
 use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
@@ -38,6 +39,8 @@ pub(crate) struct Wires {
     pub(crate) loopbacks: Vec<Option<Box<Loopback>>>,
     /// Switches that stop their neighbours before they run out of memory.
     pub(crate) lossless: Option<Box<Lossless>>,
+    /// Switches that mark frames when queues are long.
+    pub(crate) marking: Option<Box<Marking>>,
     /// Headers of frames that are on protected links, or have just arrived over one.
     pub(crate) headers: Headers,
     /// Frames that are kept only to be sent again.
@@ -82,7 +85,7 @@ pub(crate) struct Port {
     dropped: u64,
     /// Picoseconds a byte takes, if that is a whole number; else 0.
     ps_per_byte: u32,
-    flags: PortFlags,
+    pub(crate) flags: PortFlags,
     /// The part that the lane's other end belongs to.
     to_part: u16,
 }
@@ -100,10 +103,35 @@ impl PortFlags {
     const EGRESS: u16 = 2;
     const REMOTE: u16 = 4;
     const WATCHED: u16 = 8;
+    /// What is handed to it may be marked.
+    const MARKING: u16 = 16;
+    /// It is the end of a protected link.
+    const GUARDED: u16 = 32;
+    /// It is a switch's.
+    const SWITCH: u16 = 64;
+    /// It is a lossless switch's.
+    pub(crate) const LOSSLESS: u16 = 128;
+    /// Of a lossless switch: something waits, or a class is or may be held.
+    pub(crate) const OCCUPIED: u16 = 256;
+    /// Of a lossless switch: it has something to say to its neighbour.
+    pub(crate) const SPEAKING: u16 = 512;
+
+    /// What a frame meets on the wire beyond time.
+    const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
 
     #[inline]
-    const fn has(self, flag: u16) -> bool {
+    pub(crate) const fn has(self, flag: u16) -> bool {
         self.bits & flag != 0
+    }
+
+    #[inline]
+    pub(crate) const fn set(&mut self, flag: u16) {
+        self.bits |= flag;
+    }
+
+    #[inline]
+    pub(crate) const fn clear(&mut self, flag: u16) {
+        self.bits &= !flag;
     }
 }
 
@@ -123,6 +151,7 @@ impl Wires {
             guards: (0..lanes).map(|_| None).collect(),
             loopbacks: Vec::new(),
             lossless: None,
+            marking: None,
             headers: Headers::default(),
             kept: 0,
             delivered: Vec::new(),
@@ -155,9 +184,31 @@ impl Wires {
         self.impairments[lane.index()] = Some(Box::new(impairments));
     }
 
+    pub(crate) fn set_switch(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.set(PortFlags::SWITCH);
+    }
+
+    pub(crate) fn set_lossless(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.set(PortFlags::LOSSLESS);
+    }
+
+    pub(crate) fn set_guarded(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.set(PortFlags::GUARDED);
+    }
+
+    /// Whether a switch sends over a lane.
+    #[inline]
+    pub(crate) fn is_switch(&self, lane: LaneId) -> bool {
+        self.ports[lane.index()].flags.has(PortFlags::SWITCH)
+    }
+
     pub(crate) fn set_egress(&mut self, lane: LaneId, egress: Egress) {
-        self.ports[lane.index()].flags.bits |= PortFlags::EGRESS;
+        self.ports[lane.index()].flags.set(PortFlags::EGRESS);
         self.egresses[lane.index()] = Some(Box::new(egress));
+    }
+
+    pub(crate) fn set_marking(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.bits |= PortFlags::MARKING;
     }
 
     pub(crate) fn watch(&mut self, lane: LaneId) {
@@ -168,14 +219,21 @@ impl Wires {
     #[inline]
     pub(crate) fn warm(&self) {
         let [next, after] = self.queue.upcoming();
+        let lanes = self.rings.len();
         for source in self.queue.bucket(after) {
-            if let Some(ring) = self.rings.get(source.0 as usize) {
+            let number = source.0 as usize;
+            if let Some(ring) = self.rings.get(number) {
                 prefetch(ring);
+            } else if let Some(egress) = self.egresses.get(number - lanes) {
+                prefetch(egress);
             }
         }
         for source in self.queue.bucket(next) {
-            if let Some(ring) = self.rings.get(source.0 as usize) {
+            let number = source.0 as usize;
+            if let Some(ring) = self.rings.get(number) {
                 ring.prefetch(&self.pool, &self.frames);
+            } else if let Some(Some(egress)) = self.egresses.get(number - lanes) {
+                prefetch(&**egress);
             }
         }
     }
@@ -221,11 +279,19 @@ impl Wires {
     /// Hands a frame to a switch's port.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: FrameId) {
-        if self.ports[lane.index()].flags.has(PortFlags::EGRESS) {
+        let port = &self.ports[lane.index()];
+        let flags = port.flags;
+        let is_quiet = flags.has(PortFlags::LOSSLESS)
+            && !flags.has(PortFlags::OCCUPIED | PortFlags::SPEAKING)
+            && port.busy_until <= now;
+        if flags.has(PortFlags::EGRESS) && !is_quiet {
             self.enqueue_egress(now, lane, frame);
-        } else {
-            self.transmit(now, lane, frame);
+            return;
         }
+        if flags.has(PortFlags::MARKING) {
+            self.mark_plain(now, lane, frame);
+        }
+        self.transmit(now, lane, frame);
     }
 
     /// Hands a frame that a switch has made to one of its ports.
@@ -243,7 +309,7 @@ impl Wires {
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
-        if flags.bits & !PortFlags::EGRESS == 0 {
+        if !flags.has(PortFlags::MARKED) {
             self.carry(lane, at, frame);
         } else {
             self.transmit_marked(start, lane, at, frame);
@@ -307,9 +373,15 @@ impl Wires {
         }
     }
 
-    #[cold]
+    #[inline(never)]
     fn enqueue_egress(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        if self.lossless.is_some() {
+        if self.marking.is_some() {
+            let class = self.frames.get(id).class;
+            let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
+            let leaving = self.ports[lane.index()].busy_until.since(now);
+            self.mark(lane, id, leaving + egress.backlog_of(class));
+        }
+        if self.ports[lane.index()].flags.has(PortFlags::LOSSLESS) {
             self.enqueue_lossless(now, lane, id);
             return;
         }
@@ -318,7 +390,7 @@ impl Wires {
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         let waiting =
             Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
-        let is_guarded = self.guards[lane.index()].is_some();
+        let is_guarded = port.flags.has(PortFlags::GUARDED);
         let taken = if is_guarded {
             egress.admit(now, waiting, frame.class)
         } else {
@@ -344,11 +416,12 @@ impl Wires {
 
     /// A scheduled port has fallen free, or a pause that held all that waits for it is over.
     pub(crate) fn on_egress_free(&mut self, now: Time, lane: LaneId) {
-        if self.guards[lane.index()].is_some() {
+        let flags = self.ports[lane.index()].flags;
+        if flags.has(PortFlags::GUARDED) {
             self.on_guard_time(now, lane);
             return;
         }
-        if self.lossless.is_some() {
+        if flags.has(PortFlags::LOSSLESS) {
             self.on_lossless_free(now, lane);
             return;
         }
@@ -364,6 +437,7 @@ impl Wires {
     pub(crate) fn pause(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
         let egress = self.egresses[lane.index()].as_mut().expect("a port that may be paused has an egress");
         egress.pause(class, hold);
+        self.ports[lane.index()].flags.set(PortFlags::OCCUPIED);
         self.arm_egress(now, lane);
     }
 
@@ -389,7 +463,14 @@ impl Wires {
     pub(crate) fn counters(&self, lane: LaneId) -> LaneCounters {
         let dropped = self.ports[lane.index()].dropped;
         let ring = &self.rings[lane.index()];
-        LaneCounters { tx_frames: ring.frames, tx_bytes: ring.bytes, corrupted: ring.corrupted, dropped }
+        let marked = self.marking.as_ref().map_or(0, |marking| marking.marked(lane));
+        LaneCounters {
+            tx_frames: ring.frames,
+            tx_bytes: ring.bytes,
+            corrupted: ring.corrupted,
+            dropped,
+            marked,
+        }
     }
 
     /// A frame that a link has corrupted is seen by its receiver, and by no one else.
@@ -429,6 +510,16 @@ impl Wires {
 }
 
 impl Port {
+    /// Time that so many bytes take, rounded up.
+    #[inline]
+    pub(crate) fn time_of(&self, bytes: u64, rate: Rate) -> Span {
+        if self.ps_per_byte != 0 {
+            Span::from_ps(bytes * u64::from(self.ps_per_byte))
+        } else {
+            rate.serialize(Bytes::new(bytes))
+        }
+    }
+
     /// Time that a frame occupies the wire, with preamble and gap.
     #[inline]
     fn serialize(&self, len: u16, rates: &[Rate], lane: LaneId) -> Span {

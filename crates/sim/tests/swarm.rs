@@ -178,6 +178,7 @@ fn draw(seed: u64) -> String {
     // Nobody replies to a READ, and a pair has no links between switches: both are refused.
     let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
     let text = if text.contains("\"pair\"") { text.replace("\"switches\"", "\"all\"") } else { text };
+    let text = draw_congestion(&mut Dice(mix(seed ^ 0xECE)), &text);
     scenario(&text);
     text
 }
@@ -368,6 +369,33 @@ fn draw_lossless(dice: &mut Dice) -> String {
         dice.pick(&["", "alpha = 1\n", "alpha = 8\n", "alpha = \"1/4\"\n"]),
         dice.pick(&["", "", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
     )
+}
+
+/// Marks, congestion control where it can be, and workloads in classes of their own.
+fn draw_congestion(dice: &mut Dice, text: &str) -> String {
+    let mut text = text.to_owned();
+    if dice.below(4) == 0 {
+        for start in ["0s", "1us", "33us"] {
+            let class = dice.pick(&["", "class = 3\n", "class = 5\n"]);
+            let of = format!("start = \"{start}\"\nkind");
+            text = text.replacen(&of, &format!("start = \"{start}\"\n{class}kind"), 1);
+        }
+        text = text.replace("class = 3\nkind = \"cbr\"", "kind = \"cbr\"");
+        text = text.replace("class = 5\nkind = \"cbr\"", "kind = \"cbr\"");
+    }
+    if dice.below(2) == 0 {
+        return text;
+    }
+    let can_be = !text.contains("\"read\"") && !text.contains("9Gbps");
+    let congestion =
+        if can_be { dice.pick(&["none", "dcqcn-paper", "hpcc-lineage", "swift"]) } else { "none" };
+    let class = dice.pick(&["", "", "cnp_class = 6\n"]);
+    text = text.replacen("[transport]\n", &format!("[transport]\ncongestion = \"{congestion}\"\n{class}"), 1);
+    text + dice.pick(&[
+        "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n",
+        "[switch.ecn]\nkmin = \"0B\"\nkmax = \"20kB\"\npmax = 0.9\n",
+        "[switch.ecn]\nkmin = \"40kB\"\nkmax = \"40kB\"\npmax = 1\n",
+    ])
 }
 
 fn draw_workload(dice: &mut Dice) -> String {

@@ -1,62 +1,56 @@
 //! Pacing at a rate that never changes.
 
-use wiremend_units::{Bytes, Rate, Span, Time};
+use wiremend_units::{Rate, Time};
 
-use super::Controller;
+use super::pacer::Pacer;
+use super::{Controller, Sent};
 
 /// Spaces packets as a line of this rate would. At the rate of the port it never holds a packet back.
 #[derive(Clone, Debug)]
 pub struct FixedRate {
-    rate: Rate,
-    eligible: Time,
-    /// The latest size and its time on the line: most packets are as long as the one before, and the exact
-    /// division is the dearest step of a transmission.
-    size: u32,
-    span: Span,
+    pacer: Pacer,
 }
 
 impl FixedRate {
     /// Packets leave at `rate`, headers and gaps included.
     pub fn new(rate: Rate) -> Self {
-        Self { rate, eligible: Time::ZERO, size: 0, span: Span::ZERO }
+        Self { pacer: Pacer::new(rate) }
     }
 
     /// The rate.
     pub fn rate(&self) -> Rate {
-        self.rate
+        self.pacer.rate()
     }
 }
 
 impl Controller for FixedRate {
     #[inline]
-    fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
-        if wire_bytes != self.size {
-            self.size = wire_bytes;
-            self.span = self.rate.serialize(Bytes::new(wire_bytes as u64));
-        }
-        self.eligible = self.eligible.max(now).saturating_add(self.span);
+    fn on_transmit(&mut self, now: Time, sent: Sent) {
+        self.pacer.on_transmit(now, sent.wire_bytes);
     }
 
     #[inline]
     fn eligible(&self) -> Time {
-        self.eligible
+        self.pacer.eligible()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use wiremend_units::Bytes;
+
     use super::*;
     use crate::cc::Control;
 
     #[test]
     fn packets_are_spaced_at_the_rate() {
         let mut control = FixedRate::new(Rate::gbps(100));
-        control.on_transmit(Time::from_ns(1000), 1106);
+        control.on_transmit(Time::from_ns(1000), Sent::new(1106));
         assert_eq!(control.eligible(), Time::from_ps(1_088_480));
-        control.on_transmit(control.eligible(), 1106);
-        control.on_transmit(control.eligible(), 84);
+        control.on_transmit(control.eligible(), Sent::new(1106));
+        control.on_transmit(control.eligible(), Sent::new(84));
         assert_eq!(control.eligible(), Time::from_ps(1_000_000 + 2 * 88_480 + 6_720));
-        control.on_transmit(Time::from_ns(9000), 84);
+        control.on_transmit(Time::from_ns(9000), Sent::new(84));
         assert_eq!(control.eligible(), Time::from_ps(9_006_720), "idle time is not saved up");
     }
 
@@ -67,7 +61,7 @@ mod tests {
             let mut port_free = Time::from_ns(5);
             for wire_bytes in (84..2000).step_by(7) {
                 assert!(control.eligible() <= port_free);
-                control.on_transmit(port_free, wire_bytes);
+                control.on_transmit(port_free, Sent::new(wire_bytes));
                 port_free += rate.serialize(Bytes::new(wire_bytes as u64));
             }
         }

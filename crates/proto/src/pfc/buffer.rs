@@ -137,6 +137,12 @@ impl Buffer {
         self.speaking.pop()
     }
 
+    /// Whether [`Buffer::poll`] would name a port.
+    #[inline]
+    pub fn has_words(&self) -> bool {
+        !self.speaking.is_empty()
+    }
+
     /// Whether a port has something to say.
     #[inline]
     pub fn is_due(&self, port: u16) -> bool {

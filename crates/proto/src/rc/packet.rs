@@ -43,6 +43,12 @@ impl Packet {
         Self::new(Opcode::Acknowledge, dest_qp, psn).with_aeth(aeth)
     }
 
+    /// A congestion notification (IBA A17.9.3).
+    #[inline]
+    pub const fn cnp(dest_qp: QpNum) -> Self {
+        Self::new(Opcode::Cnp, dest_qp, Psn::new(0))
+    }
+
     /// The same with a RETH; it counts only if the opcode has one.
     #[inline]
     pub const fn with_reth(mut self, reth: RethRepr) -> Self {
@@ -139,9 +145,12 @@ impl Packet {
     ///
     /// # Panics
     ///
-    /// If the operation has extension headers for which this value has no room: those of atomics, invalidation,
-    /// datagrams and congestion notifications. No core sends such a packet.
+    /// If the operation has extension headers for which this value has no room: those of atomics, invalidation and
+    /// datagrams. No core sends such a packet.
     pub fn to_wire(&self) -> (BthRepr, Extension) {
+        if self.opcode == Opcode::Cnp {
+            return (BthRepr::cnp(self.dest_qp), Extension::Cnp);
+        }
         let bth = BthRepr {
             solicited: self.solicited(),
             ack_request: self.ack_req(),
@@ -265,6 +274,10 @@ mod tests {
             sent += 1;
         }
         assert_eq!(sent, 19, "18 operations of reliable connections and the one of unreliable ones");
+        let cnp = Packet::cnp(QpNum::new(3));
+        let (bth, extension) = cnp.to_wire();
+        assert!(bth.becn && extension == Extension::Cnp);
+        assert_eq!(Packet::from_wire(&bth, &extension, 0), cnp);
         let response = Packet::new(Opcode::ReadResponseOnly, QpNum::new(3), Psn::new(5)).with_aeth(aeth);
         let (bth, extension) = response.with_source(64).to_wire();
         assert_eq!(Packet::from_wire(&bth, &extension, 0), response, "where it came from stays at home");

@@ -18,7 +18,8 @@ pub struct Requester {
     flight: Flight,
     queue: SendQueue,
     tail: Tail,
-    echo: Echo,
+    /// A packet that is sent again right behind itself, and how often yet.
+    echo_seq: u64,
     /// When the retransmission timer or a wait ends; [`Time::MAX`]: neither runs.
     deadline: Time,
     counters: RequesterCounters,
@@ -28,7 +29,10 @@ pub struct Requester {
     unasked: u32,
     /// READs sent in this round and not finished.
     reads: u32,
+    /// Sequence numbers that congestion control lets be outstanding.
+    allowed: u32,
     state: State,
+    echo_left: u8,
     /// Expiries, and "not ready" answers, since the last progress.
     retries: u8,
     rnr_retries: u8,
@@ -39,13 +43,6 @@ pub struct Requester {
 }
 
 const _: () = assert!(size_of::<Requester>() <= 256);
-
-/// A packet that is sent again right behind itself.
-#[derive(Clone, Copy, Debug, Default)]
-struct Echo {
-    seq: u64,
-    left: u8,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
@@ -123,14 +120,16 @@ impl Requester {
             flight: Flight::default(),
             queue: SendQueue::default(),
             tail: Tail::default(),
-            echo: Echo::default(),
+            echo_seq: 0,
             deadline: Time::MAX,
             counters: RequesterCounters::default(),
             peer,
             first,
             unasked: 0,
             reads: 0,
+            allowed: u32::MAX,
             state: State::Open,
+            echo_left: 0,
             retries: 0,
             rnr_retries: 0,
             nak_received: false,
@@ -157,10 +156,10 @@ impl Requester {
     #[inline]
     pub fn ready(&self, config: &Config, now: Time) -> bool {
         if self.flight.next >= self.queue.tail {
-            return self.echo.left > 0;
+            return self.echo_left > 0;
         }
         match self.state {
-            State::Open if self.echo.left > 0 => true,
+            State::Open if self.echo_left > 0 => true,
             State::Open => self.fits_window(config),
             State::Waiting => now >= self.deadline && self.fits_window(config),
             State::Failed(_) => false,
@@ -170,7 +169,7 @@ impl Requester {
     #[inline]
     fn fits_window(&self, config: &Config) -> bool {
         let outstanding = self.flight.outstanding();
-        let window = config.window as u64;
+        let window = self.window(config);
         match self.queue.current() {
             // A READ takes all its numbers at once. One that is larger than the window goes alone.
             Some(item) if item.op == Op::Read => {
@@ -183,13 +182,24 @@ impl Requester {
         }
     }
 
+    #[inline]
+    fn window(&self, config: &Config) -> u64 {
+        u64::from(config.window.min(self.allowed))
+    }
+
+    /// Congestion control lets so many sequence numbers be outstanding from now on.
+    #[inline]
+    pub fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
     /// The next packet, if one may be sent now.
     #[inline]
     pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
         if !self.ready(config, now) {
             return None;
         }
-        if self.echo.left > 0 {
+        if self.echo_left > 0 {
             return self.repeat(config);
         }
         self.state = State::Open;
@@ -230,8 +240,8 @@ impl Requester {
     #[inline]
     fn on_drained(&mut self, config: &Config, last: &Item) {
         if !last.dummy && last.op != Op::Read {
-            self.echo.left = self.echo.left.max(config.mend.tail_copies);
-            self.echo.seq = last.end() - 1;
+            self.echo_left = self.echo_left.max(config.mend.tail_copies);
+            self.echo_seq = last.end() - 1;
         }
         if self.tail.on_drained() {
             self.queue.push_dummies(config.mend.dummies.count);
@@ -241,8 +251,8 @@ impl Requester {
     /// The packet that was sent last, once more.
     #[cold]
     fn repeat(&mut self, config: &Config) -> Option<Transmit> {
-        let Echo { seq, .. } = self.echo;
-        self.echo.left -= 1;
+        let seq = self.echo_seq;
+        self.echo_left -= 1;
         let item = *self.queue.owner(seq)?;
         let offset = item.offset(seq, config.mtu);
         let shape = Shape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
@@ -270,11 +280,11 @@ impl Requester {
         let shape = Shape { op: item.op, first: seq == item.first, last };
         let packet = self.data_packet(config, item, shape, psn, offset);
         if config.mend.packet_copies > 0 && !item.dummy {
-            self.echo = Echo { seq, left: config.mend.packet_copies };
+            (self.echo_seq, self.echo_left) = (seq, config.mend.packet_copies);
         }
         self.unasked += 1;
         // A window that fills without a question would never open again.
-        let full = self.flight.outstanding() >= config.window as u64;
+        let full = self.flight.outstanding() >= self.window(config);
         let ask = last || full || self.unasked >= config.ack_every;
         if ask {
             self.unasked = 0;
@@ -416,8 +426,8 @@ impl Requester {
         self.nak_received = false;
         self.rerequested = false;
         self.deadline = if self.flight.outstanding() == 0 { Time::MAX } else { after(now, config.timeout) };
-        if self.echo.seq < self.flight.una {
-            self.echo.left = 0;
+        if self.echo_seq < self.flight.una {
+            self.echo_left = 0;
         }
         if self.flight.una == self.queue.tail {
             self.tail.on_idle();
@@ -529,7 +539,7 @@ impl Requester {
         self.flight.rewind(to);
         self.queue.rewind();
         self.reads = 0;
-        self.echo.left = 0;
+        self.echo_left = 0;
         self.state = State::Open;
         self.deadline = Time::MAX;
     }
@@ -537,7 +547,7 @@ impl Requester {
     fn fail(&mut self, status: Status) {
         self.state = State::Failed(status);
         self.deadline = Time::MAX;
-        self.echo.left = 0;
+        self.echo_left = 0;
         self.tail.on_idle();
     }
 
@@ -569,6 +579,18 @@ impl Requester {
     #[inline]
     pub fn oldest(&self) -> Psn {
         self.psn(self.flight.una)
+    }
+
+    /// The number of the next packet, counted from 0 without end.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.flight.next
+    }
+
+    /// Sequence numbers acknowledged so far, counted from 0 without end.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.flight.una
     }
 
     /// Sequence numbers sent in this round and not acknowledged.

@@ -32,6 +32,8 @@ pub(crate) enum App {
 /// An application on a host. Messages that come in over a connection opened to `port` are its.
 pub(crate) struct Placed {
     pub(crate) port: u16,
+    /// The class of its connections.
+    pub(crate) class: u8,
     pub(crate) app: App,
     /// It has been taken off the books: it starts nothing more.
     pub(crate) done: bool,

@@ -1,5 +1,6 @@
 //! From a scenario to parts that can run.
 
+mod congestion;
 mod impair;
 mod lossless;
 mod pause;
@@ -11,13 +12,14 @@ use std::sync::Arc;
 
 use wiremend_fabric::Plan;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
-use wiremend_proto::rc;
-use wiremend_scenario::{DummiesWhen, Mend, Operation, Pace, Place, Ports, QueuePairs, Recovery, Scenario};
+use wiremend_proto::{cc, rc};
+use wiremend_scenario::{DummiesWhen, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
 use wiremend_units::{LaneId, Span, Time, stream_seed};
 
 use crate::egress::Egress;
 use crate::host::{Host, Tally};
 use crate::lossless::Lossless;
+use crate::mark::Marking;
 use crate::network::{Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
@@ -105,6 +107,9 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (number, part) in parts.iter_mut().enumerate() {
         part.wires.lossless =
             scenario.switch.lossless.as_ref().map(|table| Box::new(Lossless::new(&net, table.reaction)));
+        part.wires.marking = scenario.switch.ecn.as_ref().map(|ecn| {
+            Box::new(Marking::new(congestion::curve(ecn), net.seed, net.graph.lane_count() as usize))
+        });
         part.script =
             Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
     }
@@ -115,6 +120,12 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         let node = net.graph.switch_node(switch);
         let wires = &mut parts[usize::from(owner_of_node[node.index()])].wires;
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
+        net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane));
+    }
+    if scenario.switch.ecn.is_some() {
+        for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
+            parts[owner(lane)].wires.set_marking(lane);
+        }
     }
     parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
     for (switch, turn) in loopbacks {
@@ -214,17 +225,19 @@ fn transport(scenario: &Scenario) -> Transport {
         Operation::Send => rc::Op::Send,
         Operation::Read => rc::Op::Read,
     };
-    let pace = match transport.rate {
-        Pace::Line => None,
-        Pace::Fixed(rate) => Some(rate),
+    let congestion = congestion::algorithm(transport);
+    let cnp_interval = match &congestion {
+        cc::Algorithm::Dcqcn(parameters) => Some(parameters.cnp_interval),
+        _ => None,
     };
     Transport {
         config,
         op,
         coalesce: transport.ack_coalescing,
         per_pair: transport.qp == QueuePairs::PerPair,
-        pace,
-        class: transport.class.get(),
+        congestion,
+        cnp_interval,
+        cnp_class: transport.cnp_class.map(wiremend_scenario::Within::get),
         ttl: transport.ttl.get(),
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
         repeats: repeats(&scenario.mend),
@@ -294,6 +307,9 @@ fn new_part(
         let to = owner_of_node[graph.lane_to(lane).index()];
         wires.add_port(&net.lanes[lane.index()], (to != number).then_some(to));
         let is_switch = graph.lane_from(lane).0 >= graph.host_count();
+        if is_switch {
+            wires.set_switch(lane);
+        }
         if is_switch
             && owner_of_node[graph.lane_from(lane).index()] == number
             && let Some(egress) = ports.egress(lane)

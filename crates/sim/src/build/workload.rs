@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
 use wiremend_scenario::{
-    App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Workload,
+    App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Within, Workload,
 };
 use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 
@@ -33,19 +33,29 @@ pub(super) fn place(
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
         let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
-            placed.push((host, Placed { port: number as u16, app, done: false }));
+            placed.push((
+                host,
+                Placed { port: number as u16, class: class_of(scenario, workload), app, done: false },
+            ));
         }
     }
     Ok(placed)
 }
 
+/// The class of a workload's packets.
+fn class_of(scenario: &Scenario, workload: &Workload) -> u8 {
+    match &workload.app {
+        Kind::Cbr(_) => workload.load_class(),
+        _ => workload.class.unwrap_or(scenario.transport.class).get(),
+    }
+}
+
 /// Every traffic class in use, ascending.
 pub(super) fn classes(scenario: &Scenario) -> Vec<u8> {
-    let mut classes = vec![scenario.transport.class.get()];
-    for workload in &scenario.workloads {
-        if let Kind::Cbr(cbr) = &workload.app {
-            classes.push(cbr.class.get());
-        }
+    let mut classes: Vec<_> =
+        scenario.workloads.iter().map(|workload| class_of(scenario, workload)).collect();
+    if scenario.transport.congestion.needs_marks() {
+        classes.extend(scenario.transport.cnp_class.map(Within::get));
     }
     classes.sort_unstable();
     classes.dedup();
@@ -82,7 +92,12 @@ impl Maker<'_> {
             Kind::List(kind) => self.list(kind),
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
-                let raw = Raw { dst, len: kind.frame.get(), ttl: kind.ttl.get(), class: kind.class.get() };
+                let raw = Raw {
+                    dst,
+                    len: kind.frame.get(),
+                    ttl: kind.ttl.get(),
+                    class: self.workload.load_class(),
+                };
                 let stop = kind.stop.unwrap_or(Time::MAX);
                 Ok(vec![(src, App::Cbr(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
             }

@@ -7,13 +7,14 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use wiremend_measure::{FlowRow, Outcome};
-use wiremend_proto::cc::{Control, Controller, FixedRate};
+use wiremend_proto::cc::{self, Control, Controller};
 use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
+use wiremend_wire::Opcode;
 
 use super::{Context, Host};
 use crate::app::{Done, Ended, Post};
-use crate::frame::Frame;
+use crate::frame::{self, Frame};
 use crate::ideal;
 use crate::network::{Network, Way, purpose};
 use crate::notice::News;
@@ -24,6 +25,7 @@ pub(super) struct Connection {
     pub(super) dst: HostId,
     pub(super) serial: u32,
     pub(super) entropy: u16,
+    pub(super) class: u8,
     /// It stands in the NIC's ring, or waits there for its pacing.
     pub(super) queued: bool,
     open: bool,
@@ -53,6 +55,15 @@ impl Connection {
     fn is_over(&self, shared: bool) -> bool {
         self.requester.is_error() || !shared && self.requester.is_idle()
     }
+
+    /// An answer came: the window follows.
+    fn follow(&mut self, now: Time, is_nak: bool) {
+        self.control.on_ack(now, self.requester.acknowledged());
+        if is_nak {
+            self.control.on_nak(now);
+        }
+        self.requester.allow(self.control.window());
+    }
 }
 
 impl Posted {
@@ -72,10 +83,10 @@ impl Posted {
 impl Host {
     /// Carries out an application's wish to move a message.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
-        let port = self.apps[app].port;
-        let slot = match self.by_pair.get(&post.dst) {
+        let (port, class) = (self.apps[app].port, self.apps[app].class);
+        let slot = match self.by_pair.get(&(post.dst, class)) {
             Some(slot) => *slot,
-            None => self.open(cx, post.dst, port),
+            None => self.open(cx, post.dst, port, class),
         };
         let connection = &mut self.connections[slot as usize];
         let message = connection.requester.messages() + 1;
@@ -105,7 +116,7 @@ impl Host {
         self.settle(cx, slot);
     }
 
-    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16) -> u32 {
+    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8) -> u32 {
         let transport = &cx.net.transport;
         let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
         assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
@@ -113,14 +124,17 @@ impl Host {
         let serial = self.opened;
         let qp = responder_number(self.id, slot);
         let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
+        let entropy = 0xC000 | random as u16;
+        let control = self.control(cx.net, dst, entropy);
+        let mut requester = rc::Requester::new(qp, transport.first_psn);
+        requester.allow(control.window());
         let connection = Connection {
-            requester: rc::Requester::new(qp, transport.first_psn),
-            control: transport
-                .pace
-                .map_or(Control::Unlimited, |rate| Control::FixedRate(FixedRate::new(rate))),
+            requester,
+            control,
             dst,
             serial,
-            entropy: 0xC000 | random as u16,
+            entropy,
+            class,
             queued: false,
             open: true,
             timer_at: Time::MAX,
@@ -134,10 +148,40 @@ impl Host {
             self.connections.push(connection);
         }
         if transport.per_pair {
-            self.by_pair.insert(dst, slot);
+            self.by_pair.insert((dst, class), slot);
         }
         self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port });
         slot
+    }
+
+    /// What governs a new connection.
+    fn control(&self, net: &Network, dst: HostId, entropy: u16) -> Control {
+        match &net.transport.congestion {
+            cc::Algorithm::None => Control::Unlimited,
+            cc::Algorithm::Swift(_) => {
+                let lanes = net.path(Way { src: self.id, dst, entropy }).len() as u32;
+                net.transport.congestion.start(&self.path(net, lanes - 1))
+            }
+            other => other.start(&self.path(net, 0)),
+        }
+    }
+
+    fn path(&self, net: &Network, hops: u32) -> cc::Path {
+        let line = net.lanes[net.uplink(self.id).index()].rate;
+        let full = frame::len_with(Opcode::WriteMiddle, net.transport.config.mtu);
+        cc::Path { line, hops, packet_bytes: u32::from(full) + frame::GAP_BYTES as u32 }
+    }
+
+    /// A congestion notification.
+    #[cold]
+    pub(super) fn on_cnp(&mut self, cx: &Context<'_>, frame: &Frame) {
+        match self.connections.get_mut(frame.packet.dest_qp.get() as usize) {
+            Some(connection) if connection.serial == frame.serial && connection.open => {
+                self.counters.cnps_received += 1;
+                connection.control.on_cnp(cx.now);
+            }
+            _ => self.counters.late_frames += 1,
+        }
     }
 
     /// An acknowledgement, or the data that a READ asked for.
@@ -152,6 +196,9 @@ impl Host {
                     self.counters.nak_copies += u64::from(copied);
                 }
                 connection.requester.on_packet(&cx.net.transport.config, cx.now, &frame.packet);
+                if connection.control.has_window() {
+                    connection.follow(cx.now, frame.packet.is_nak());
+                }
                 self.settle(cx, slot);
             }
             _ => self.counters.late_frames += 1,
@@ -178,7 +225,8 @@ impl Host {
         let connection = &mut self.connections[slot as usize];
         if !connection.queued && connection.requester.ready(config, cx.now) {
             connection.queued = true;
-            self.nic.ready.push_back(super::nic::Sender::requester(slot));
+            let class = connection.class;
+            self.nic.ring(class).ready.push_back(super::nic::Sender::requester(slot));
         }
         self.kick(cx);
     }
@@ -215,6 +263,7 @@ impl Host {
             if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport.config, cx.now) {
                 let (dst, serial) = (connection.dst, connection.serial);
                 connection.control.on_timeout(cx.now);
+                connection.requester.allow(connection.control.window());
                 cx.wires.watch.on_timer(cx.now, self.id, serial, &expiry);
                 self.send_notice(
                     cx,
@@ -256,8 +305,8 @@ impl Host {
     fn close(&mut self, cx: &mut Context<'_>, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
-        let (dst, serial) = (connection.dst, connection.serial);
-        self.by_pair.remove(&dst);
+        let (dst, serial, class) = (connection.dst, connection.serial, connection.class);
+        self.by_pair.remove(&(dst, class));
         self.free.push(slot);
         self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
     }

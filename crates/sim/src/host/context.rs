@@ -4,8 +4,10 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
+use wiremend_proto::cc::dcqcn::Notification;
 use wiremend_proto::rc;
 use wiremend_units::{HostId, Psn, QpNum, mix};
+use wiremend_wire::Ecn;
 
 use super::nic::Sender;
 use super::{Context, Host};
@@ -22,6 +24,9 @@ pub(super) struct Responding {
     requester: QpNum,
     port: u16,
     pub(super) entropy: u16,
+    /// The class of what came last: answers have it too.
+    pub(super) class: u8,
+    notification: Notification,
     /// The number behind the last READ response sent for the first time.
     pub(super) answered: Option<Psn>,
     /// It stands in one of the NIC's rings.
@@ -36,7 +41,18 @@ impl Responding {
         port: u16,
         responder: rc::Responder,
     ) -> Self {
-        Self { responder, peer, serial, requester, port, entropy: 0, answered: None, queued: false }
+        Self {
+            responder,
+            peer,
+            serial,
+            requester,
+            port,
+            entropy: 0,
+            class: 0,
+            notification: Notification::default(),
+            answered: None,
+            queued: false,
+        }
     }
 }
 
@@ -104,6 +120,7 @@ impl Host {
         let transport = &cx.net.transport;
         let outcome = context.responder.on_packet(&transport.config, cx.now, &frame.packet);
         context.entropy = frame.entropy;
+        context.class = frame.class;
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
         if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome
             && !frame.packet.is_dummy()
@@ -112,21 +129,42 @@ impl Host {
         }
         let context = self.contexts.get_mut(slot);
         if context.responder.has_output() {
+            let ring = self.nic.ring(frame.class);
             if !transport.coalesce && !context.responder.is_reading() {
                 let packet = context.responder.poll_transmit(&transport.config).expect("it has output");
                 let answer = super::nic::answer(self.id, context, packet, transport);
-                self.nic.control.push_back(answer);
+                ring.control.push_back(answer);
             }
             if context.responder.has_output() && !context.queued {
                 context.queued = true;
                 if context.responder.is_reading() {
-                    self.nic.ready.push_back(Sender::responder(slot));
+                    ring.ready.push_back(Sender::responder(slot));
                 } else {
-                    self.nic.acks.push_back(slot);
+                    ring.acks.push_back(slot);
                 }
             }
             self.kick(cx);
         }
+        if frame.ecn == Ecn::Congested {
+            self.on_mark(cx, slot);
+        }
+    }
+
+    /// A marked packet has come: its sender may have to be told.
+    #[cold]
+    fn on_mark(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let transport = &cx.net.transport;
+        let Some(interval) = transport.cnp_interval else { return };
+        let context = self.contexts.get_mut(slot);
+        if !context.notification.on_mark(cx.now, interval) {
+            return;
+        }
+        let packet = rc::Packet::cnp(context.requester);
+        let answer = super::nic::answer(self.id, context, packet, transport);
+        let class = transport.cnp_class.unwrap_or(answer.class);
+        self.counters.cnps_sent += 1;
+        self.nic.ring(class).control.push_back(Frame { class, ..answer });
+        self.kick(cx);
     }
 
     fn on_message(&mut self, cx: &mut Context<'_>, slot: u32, message: rc::Message) {

@@ -16,6 +16,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
 use wiremend_proto::rc;
 use wiremend_units::{HostId, LaneId, Time};
+use wiremend_wire::Opcode;
 
 use self::connection::Connection;
 use self::context::{Contexts, Responding};
@@ -33,8 +34,8 @@ pub(crate) struct Host {
     free: Vec<u32>,
     /// Connections opened so far: the next one's serial.
     opened: u32,
-    /// The open connection to each peer, where flows share one per pair.
-    by_pair: BTreeMap<HostId, u32>,
+    /// The open connection to each peer and in each class, where flows share one per pair.
+    by_pair: BTreeMap<(HostId, u8), u32>,
     contexts: Contexts,
     /// When each connection with a timer asked to be looked at; entries may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -73,6 +74,10 @@ pub struct HostCounters {
     pub raw_frames: u64,
     /// Their bytes.
     pub raw_bytes: u64,
+    /// Congestion notifications sent.
+    pub cnps_sent: u64,
+    /// Congestion notifications received for open connections.
+    pub cnps_received: u64,
     /// Payload bytes of messages completely received.
     pub delivered_bytes: u64,
     /// Messages completely received.
@@ -101,7 +106,9 @@ impl HostCounters {
         ];
         let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.of(cause)));
         let dummy = [("host.dummy_timeouts", self.timeouts.dummy())];
-        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named())
+        let cnps = [("host.cnps_sent", self.cnps_sent), ("host.cnps_received", self.cnps_received)];
+        let cnps = cnps.into_iter().filter(|(_, count)| *count > 0);
+        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named()).chain(cnps)
     }
 }
 
@@ -162,6 +169,8 @@ impl Host {
             self.counters.raw_bytes += u64::from(frame.len);
         } else if frame.packet.opcode.is_response() {
             self.on_response(cx, frame);
+        } else if frame.packet.opcode == Opcode::Cnp {
+            self.on_cnp(cx, frame);
         } else {
             self.on_request(cx, frame);
         }

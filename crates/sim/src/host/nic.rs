@@ -3,10 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_proto::cc::Controller;
+use wiremend_proto::cc::{Controller, Sent};
 use wiremend_proto::rc::{self, Purpose};
 use wiremend_units::{HostId, LaneId, Psn, QpNum, Time};
-use wiremend_wire::Opcode;
+use wiremend_wire::{Ecn, Opcode};
 
 use super::context::Responding;
 use super::raw::RawFrames;
@@ -20,17 +20,37 @@ use crate::protect::HeaderId;
 pub(super) struct Nic {
     uplink: LaneId,
     ip_id: u16,
-    /// Acknowledgements that are made already.
-    pub(super) control: VecDeque<Frame>,
-    /// Responders whose acknowledgement is made when it leaves, so that a newer one can replace it.
-    pub(super) acks: VecDeque<u32>,
-    pub(super) ready: VecDeque<Sender>,
+    /// What connections have to send, one for each class; mostly there is one.
+    rings: Vec<Ring>,
+    /// The ring that was served last.
+    turn: usize,
     /// Requesters that wait for their pacing, by when it allows them.
     paced: BinaryHeap<Reverse<(Time, u32)>>,
     /// Frames of open-loop loads, if there ever were any.
     raw: Option<Box<RawFrames>>,
     /// Which classes must wait, if one ever had to.
     pauses: Option<Box<Pauses>>,
+}
+
+/// The connections of one class that have something to send.
+pub(super) struct Ring {
+    class: u8,
+    /// Acknowledgements and notifications that are made already.
+    pub(super) control: VecDeque<Frame>,
+    /// Responders whose acknowledgement is made when it leaves, so that a newer one can replace it.
+    pub(super) acks: VecDeque<u32>,
+    pub(super) ready: VecDeque<Sender>,
+}
+
+impl Ring {
+    fn new(class: u8) -> Self {
+        Self { class, control: VecDeque::new(), acks: VecDeque::new(), ready: VecDeque::new() }
+    }
+
+    #[inline]
+    fn has_work(&self) -> bool {
+        !self.ready.is_empty() || !self.control.is_empty() || !self.acks.is_empty()
+    }
 }
 
 /// A half of a connection with something to send.
@@ -68,9 +88,8 @@ impl Nic {
         Self {
             uplink,
             ip_id: 0,
-            control: VecDeque::new(),
-            acks: VecDeque::new(),
-            ready: VecDeque::new(),
+            rings: Vec::new(),
+            turn: 0,
             paced: BinaryHeap::new(),
             raw: None,
             pauses: None,
@@ -84,7 +103,21 @@ impl Nic {
 
     #[inline]
     fn connections_have_work(&self) -> bool {
-        !self.ready.is_empty() || !self.control.is_empty() || !self.acks.is_empty()
+        match self.rings.as_slice() {
+            [only] => only.has_work(),
+            several => several.iter().any(Ring::has_work),
+        }
+    }
+
+    /// The ring of a class.
+    #[inline]
+    pub(super) fn ring(&mut self, class: u8) -> &mut Ring {
+        let found = self.rings.iter().position(|ring| ring.class == class);
+        let place = found.unwrap_or_else(|| {
+            self.rings.push(Ring::new(class));
+            self.rings.len() - 1
+        });
+        &mut self.rings[place]
     }
 
     #[inline]
@@ -92,22 +125,23 @@ impl Nic {
         self.pauses.as_ref().is_some_and(|pauses| pauses.is_paused(class, at))
     }
 
-    /// When something may go, if the port is free from `free_at` on; all connections have one `class`.
+    /// When something may go, if the port is free from `free_at` on.
     #[inline]
-    fn next_start(&self, free_at: Time, class: u8) -> Option<Time> {
+    fn next_start(&self, free_at: Time) -> Option<Time> {
         if let Some(pauses) = &self.pauses {
-            return self.next_start_with(pauses, free_at, class);
+            return self.next_start_with(pauses, free_at);
         }
         if self.has_work() { Some(free_at) } else { self.next_paced().map(|time| free_at.max(time)) }
     }
 
+    /// A connection that waits for its pacing is looked at when that is over, and may find its class held.
     #[cold]
-    fn next_start_with(&self, pauses: &Pauses, free_at: Time, class: u8) -> Option<Time> {
-        let ready = self.connections_have_work().then_some(free_at);
-        let connections = ready.or_else(|| self.next_paced().map(|time| free_at.max(time)));
-        let connections = connections.map(|start| pauses.opens(class, start));
-        let raw = self.raw.iter().flat_map(|raw| raw.classes()).map(|class| pauses.opens(class, free_at));
-        raw.chain(connections).min().filter(|start| *start < Time::MAX)
+    fn next_start_with(&self, pauses: &Pauses, free_at: Time) -> Option<Time> {
+        let rings = self.rings.iter().filter(|ring| ring.has_work()).map(|ring| ring.class);
+        let raw = self.raw.iter().flat_map(|raw| raw.classes());
+        let starts = rings.chain(raw).map(|class| pauses.opens(class, free_at));
+        let paced = self.next_paced().map(|time| free_at.max(time));
+        starts.chain(paced).min().filter(|start| *start < Time::MAX)
     }
 
     #[inline]
@@ -139,7 +173,8 @@ impl Host {
             && time <= cx.now
         {
             self.nic.paced.pop();
-            self.nic.ready.push_back(Sender::requester(slot));
+            let class = self.connections[slot as usize].class;
+            self.nic.ring(class).ready.push_back(Sender::requester(slot));
         }
         if cx.wires.ports[self.nic.uplink.index()].busy_until <= cx.now {
             self.send_next(cx);
@@ -184,7 +219,7 @@ impl Host {
     #[inline]
     fn arm_port(&mut self, cx: &mut Context<'_>) {
         let free_at = cx.wires.ports[self.nic.uplink.index()].busy_until.max(cx.now);
-        if let Some(due) = self.nic.next_start(free_at, cx.net.transport.class) {
+        if let Some(due) = self.nic.next_start(free_at) {
             let source = cx.wires.sources.tx(self.nic.uplink);
             cx.wires.queue.arm_by(source, due);
         }
@@ -197,9 +232,15 @@ impl Host {
     }
 
     fn next_frame(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
-        let may_send = !self.nic.is_paused(cx.net.transport.class, cx.now);
-        if may_send && let Some(frame) = self.next_of_connections(cx) {
-            return Some(frame);
+        for step in 1..=self.nic.rings.len() {
+            // Classes take turns.
+            let place = (self.nic.turn + step) % self.nic.rings.len();
+            if !self.nic.is_paused(self.nic.rings[place].class, cx.now)
+                && let Some(frame) = self.next_of_ring(cx, place)
+            {
+                self.nic.turn = place;
+                return Some(frame);
+            }
         }
         let Nic { raw, pauses, .. } = &mut self.nic;
         let is_open = |class| !pauses.as_ref().is_some_and(|pauses| pauses.is_paused(class, cx.now));
@@ -207,26 +248,26 @@ impl Host {
     }
 
     #[inline]
-    fn next_of_connections(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
-        if let Some(frame) = self.nic.control.pop_front() {
+    fn next_of_ring(&mut self, cx: &mut Context<'_>, place: usize) -> Option<Frame> {
+        if let Some(frame) = self.nic.rings[place].control.pop_front() {
             return Some(frame);
         }
         let transport = &cx.net.transport;
-        while let Some(slot) = self.nic.acks.pop_front() {
+        while let Some(slot) = self.nic.rings[place].acks.pop_front() {
             let context = self.contexts.get_mut(slot);
             let packet = context.responder.poll_transmit(&transport.config);
             context.queued = context.responder.has_output();
             if context.queued {
-                self.nic.ready.push_back(Sender::responder(slot));
+                self.nic.rings[place].ready.push_back(Sender::responder(slot));
             }
             if let Some(packet) = packet {
                 return Some(answer(self.id, context, packet, transport));
             }
         }
-        while let Some(sender) = self.nic.ready.pop_front() {
+        while let Some(sender) = self.nic.rings[place].ready.pop_front() {
             let frame = match sender.half() {
-                Half::Requester(slot) => self.next_request(cx, slot),
-                Half::Responder(slot) => self.next_response(cx, slot),
+                Half::Requester(slot) => self.next_request(cx, slot, place),
+                Half::Responder(slot) => self.next_response(cx, slot, place),
             };
             if frame.is_some() {
                 return frame;
@@ -236,7 +277,7 @@ impl Host {
     }
 
     #[inline]
-    fn next_request(&mut self, cx: &mut Context<'_>, slot: u32) -> Option<Frame> {
+    fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let connection = &mut self.connections[slot as usize];
         let eligible = connection.control.eligible();
@@ -249,7 +290,14 @@ impl Host {
             return None;
         };
         let len = frame::len_of(&transmit.packet);
-        connection.control.on_transmit(cx.now, u32::from(len) + frame::GAP_BYTES as u32);
+        connection.control.on_transmit(
+            cx.now,
+            Sent {
+                wire_bytes: u32::from(len) + frame::GAP_BYTES as u32,
+                number: connection.requester.next_number() - 1,
+                again: transmit.purpose != Purpose::New,
+            },
+        );
         let frame = Frame {
             packet: transmit.packet,
             src: self.id,
@@ -260,7 +308,8 @@ impl Host {
             entropy: connection.entropy,
             ingress: 0,
             kind: Kind::Rc,
-            class: transport.class,
+            class: connection.class,
+            ecn: Ecn::Capable0,
             ttl: transport.ttl,
             copy: transmit.copy,
             replica: 0,
@@ -268,7 +317,7 @@ impl Host {
             header: HeaderId::NONE,
         };
         if connection.requester.ready(&transport.config, cx.now) {
-            self.nic.ready.push_back(Sender::requester(slot));
+            self.nic.rings[place].ready.push_back(Sender::requester(slot));
         } else {
             connection.queued = false;
         }
@@ -276,13 +325,13 @@ impl Host {
         Some(frame)
     }
 
-    fn next_response(&mut self, cx: &mut Context<'_>, slot: u32) -> Option<Frame> {
+    fn next_response(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let context = self.contexts.get_mut(slot);
         let packet = context.responder.poll_transmit(&transport.config);
         let frame = packet.map(|packet| answer(self.id, context, packet, transport));
         if context.responder.has_output() {
-            self.nic.ready.push_back(Sender::responder(slot));
+            self.nic.rings[place].ready.push_back(Sender::responder(slot));
         } else {
             context.queued = false;
         }
@@ -302,6 +351,7 @@ impl Host {
             ingress: 0,
             kind: Kind::Raw,
             class: raw.class,
+            ecn: Ecn::Capable0,
             ttl: raw.ttl,
             copy: 0,
             replica: 0,
@@ -335,7 +385,8 @@ pub(super) fn answer(
         entropy: context.entropy,
         ingress: 0,
         kind: Kind::Rc,
-        class: transport.class,
+        class: context.class,
+        ecn: if packet.opcode.is_read_response() { Ecn::Capable0 } else { Ecn::NotCapable },
         ttl: transport.ttl,
         copy,
         replica: 0,

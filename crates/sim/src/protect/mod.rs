@@ -39,6 +39,7 @@ impl Wires {
     /// Puts an end before the wire of `lane`, whose port is a scheduled one.
     pub(crate) fn protect(&mut self, lane: LaneId, guard: Guard) {
         debug_assert!(self.egresses[lane.index()].is_some(), "a protected port is scheduled");
+        self.set_guarded(lane);
         if let Some(due) = guard.next_due(Time::ZERO) {
             self.queue.arm_by(self.sources.tx(lane), due);
         }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, Cursor, Result};
 
-use wiremend_measure::FlowRow;
+use wiremend_measure::{FlowRow, SeriesRow};
 use wiremend_scenario::Scenario;
 use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
 
@@ -38,12 +38,27 @@ pub(crate) fn capture_with(text: &str, options: &Options) -> (Results, Vec<Captu
     (results, rows.1)
 }
 
+/// Runs with the given options and keeps the samples.
+#[allow(dead_code, reason = "not every test looks at samples")]
+pub(crate) fn series(text: &str, options: &Options) -> (Results, Vec<SeriesRow>) {
+    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
+        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let mut rows = Rows::default();
+    let results = simulation.run(&mut rows).expect("samples are kept in memory");
+    (results, rows.2)
+}
+
 #[derive(Default)]
-struct Rows(Vec<FlowRow>, Vec<Captured>);
+struct Rows(Vec<FlowRow>, Vec<Captured>, Vec<SeriesRow>);
 
 impl Observer for Rows {
     fn on_row(&mut self, row: &FlowRow) -> Result<()> {
         self.0.push(*row);
+        Ok(())
+    }
+
+    fn on_sample(&mut self, sample: &SeriesRow) -> Result<()> {
+        self.2.push(*sample);
         Ok(())
     }
 

@@ -1,0 +1,62 @@
+//! What a scenario says of marks and of congestion control, as the cores take it.
+
+use wiremend_proto::cc::{self, dcqcn, swift};
+use wiremend_scenario::{Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Transport, Within};
+
+use crate::mark::Curve;
+
+/// The algorithm of all connections.
+pub(super) fn algorithm(transport: &Transport) -> cc::Algorithm {
+    let overrides = transport.dcqcn.as_ref();
+    match (transport.congestion.value, transport.rate) {
+        (Congestion::None, Pace::Line) => cc::Algorithm::None,
+        (Congestion::None, Pace::Fixed(rate)) => cc::Algorithm::FixedRate(rate),
+        (Congestion::DcqcnPaper, _) => cc::Algorithm::Dcqcn(with(dcqcn::Parameters::PAPER, overrides)),
+        (Congestion::HpccLineage, _) => {
+            cc::Algorithm::Dcqcn(with(dcqcn::Parameters::HPCC_LINEAGE, overrides))
+        }
+        (Congestion::Swift, _) => cc::Algorithm::Swift(delays(transport)),
+    }
+}
+
+/// The curve of all ports.
+pub(super) fn curve(ecn: &Ecn) -> Curve {
+    let pmax_parts = (ecn.pmax.get() * (1_u64 << 32) as f64).round() as u64;
+    Curve { kmin_bytes: ecn.kmin.get(), kmax_bytes: ecn.kmax.get(), pmax_parts: pmax_parts.max(1) }
+}
+
+/// A named set, but for what the scenario says itself.
+fn with(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Parameters {
+    let Some(of) = overrides else { return set };
+    dcqcn::Parameters {
+        cnp_interval: of.cnp_interval.unwrap_or(set.cnp_interval),
+        gain: of.gain.and_then(|gain| dcqcn::Gain::from_parts(parts(gain))).unwrap_or(set.gain),
+        alpha_timer: of.alpha_timer.unwrap_or(set.alpha_timer),
+        decrease_interval: of.decrease_interval.unwrap_or(set.decrease_interval),
+        clamp_target: of.clamp_target.unwrap_or(set.clamp_target),
+        increase_timer: of.increase_timer.unwrap_or(set.increase_timer),
+        byte_counter: of.byte_counter.map_or(set.byte_counter, Limit::max),
+        fast_recovery: of.fast_recovery.map_or(set.fast_recovery, Within::get),
+        additive_increase: of.additive_increase.unwrap_or(set.additive_increase),
+        hyper_increase: of.hyper_increase.unwrap_or(set.hyper_increase),
+        min_rate: of.min_rate.unwrap_or(set.min_rate),
+    }
+}
+
+fn delays(transport: &Transport) -> swift::Parameters {
+    let swift = transport.swift.as_ref().map(|swift| swift.value).unwrap_or_default();
+    let share = |of: Probability| swift::Share::from_parts(parts(of)).expect("a probability is a share");
+    swift::Parameters {
+        base_target: swift.base_target,
+        hop_target: swift.hop_target,
+        scaling_range: swift.scaling_range,
+        additive_increase: swift.additive_increase.get(),
+        beta: share(swift.beta),
+        decrease_max: share(swift.decrease_max),
+    }
+}
+
+/// In parts of 65 536, rounded.
+fn parts(of: Probability) -> u32 {
+    (of.get() * 65_536.0).round() as u32
+}
