@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Added, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest, Share,
-    TimeoutCounts, VariantSummary,
+    Added, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest,
+    Share, TimeoutCounts, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -42,6 +42,8 @@ pub struct Counters {
     pub protection: Protection,
     /// What lossless switches did.
     pub flow_control: FlowControl,
+    /// Deadlocks, and what was done about them.
+    pub deadlocks: Deadlocks,
     /// NAKs that requesters received as they were sent.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -137,6 +139,8 @@ impl Collector {
             added: counters.added,
             protection: counters.protection,
             flow_control: counters.flow_control,
+            deadlocks: counters.deadlocks,
+            deadlock: None,
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -161,12 +165,14 @@ impl std::ops::AddAssign for Counters {
         self.added += other.added;
         self.protection += other.protection;
         self.flow_control += other.flow_control;
+        self.deadlocks += other.deadlocks;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;
         self.dropped_frames.buffer += other.dropped_frames.buffer;
         self.dropped_frames.ttl += other.dropped_frames.ttl;
         self.dropped_frames.late += other.dropped_frames.late;
+        self.dropped_frames.remedy += other.dropped_frames.remedy;
         self.simulated_ps += other.simulated_ps;
     }
 }

@@ -33,6 +33,7 @@
 
 mod added;
 mod collector;
+mod deadlock;
 mod digest;
 mod flow;
 mod flow_control;
@@ -48,6 +49,7 @@ mod trace;
 
 pub use added::{Added, Frames};
 pub use collector::{Collector, Counters};
+pub use deadlock::{DeadlockFound, Deadlocks};
 pub use digest::RowDigest;
 pub use flow::{FlowRow, Outcome};
 pub use flow_control::FlowControl;

@@ -7,7 +7,8 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Added, CdfPoint, FlowControl, Histogram, Interval, Outcome, Protection, TimeoutCounts, interval,
+    Added, CdfPoint, DeadlockFound, Deadlocks, FlowControl, Histogram, Interval, Outcome, Protection,
+    TimeoutCounts, interval,
 };
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
@@ -68,6 +69,12 @@ pub struct VariantSummary {
     /// What lossless switches did.
     #[serde(default)]
     pub flow_control: FlowControl,
+    /// Deadlocks, and what was done about them.
+    #[serde(default)]
+    pub deadlocks: Deadlocks,
+    /// The first deadlock, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<DeadlockFound>,
     /// NAKs that requesters received as they were sent: the ones that tell of losses.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -151,12 +158,15 @@ pub struct Dropped {
     pub ttl: u64,
     /// Came for a connection that is gone.
     pub late: u64,
+    /// Dropped to end a deadlock or a loop.
+    #[serde(default)]
+    pub remedy: u64,
 }
 
 impl Dropped {
     /// Of all reasons.
     pub const fn total(&self) -> u64 {
-        self.buffer + self.ttl + self.late
+        self.buffer + self.ttl + self.late + self.remedy
     }
 }
 

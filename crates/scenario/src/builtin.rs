@@ -28,6 +28,7 @@ const LIBRARY: &[Shipped] = shipped![
     "ping-pong.toml",
     "livelock.toml",
     "incast.toml",
+    "deadlock.toml",
     "google-rpc-million.toml",
     "bench/perm-k4.toml",
     "bench/perm-k8.toml",

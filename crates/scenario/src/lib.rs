@@ -42,6 +42,7 @@
 
 pub mod builtin;
 mod check;
+mod deadlock;
 mod error;
 mod impair;
 mod load;
@@ -53,6 +54,7 @@ mod pause;
 mod protect;
 mod quantity;
 mod reference;
+mod route;
 mod scenario;
 mod suggest;
 mod switch;
@@ -62,6 +64,7 @@ mod tree;
 mod value;
 mod workload;
 
+pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use error::Error;
 pub use impair::{
     BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,
@@ -76,6 +79,7 @@ pub use pause::Pause;
 pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
 pub use reference::{reference, schema_json};
+pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};
