@@ -56,6 +56,10 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/link-flows.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
+    "claims/loop-rate.toml",
+    "claims/loop-time.toml",
+    "claims/deadlock.toml",
+    "claims/congestion.toml",
 ];
 
 /// Names and titles of all scenarios.
