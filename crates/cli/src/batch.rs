@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use wiremend_measure::{Collector, Counters, FlowRow, Outcome, SeriesRow};
+use wiremend_measure::{Collector, Counters, DeadlockFound, FlowRow, Outcome, SeriesRow};
 use wiremend_report::NewFile;
 use wiremend_scenario::Variant;
 use wiremend_sim::{Captured, Ending, Observer, Options, Progress as Simulated, Simulation};
@@ -20,6 +20,7 @@ use crate::input::Input;
 use crate::machine;
 use crate::order::{Feed, Ordered};
 use crate::output::{Output, Row};
+use crate::pauses;
 use crate::progress::{Expected, Progress};
 use crate::signals;
 
@@ -47,6 +48,10 @@ pub(crate) struct Ran {
     pub(crate) failed: Failed,
     /// Captures that are complete but for their names.
     pub(crate) captures: Vec<NewFile>,
+    /// Its first deadlock.
+    pub(crate) deadlock: Option<DeadlockFound>,
+    /// Who paused whom, as a drawing, if files are wanted and somebody did.
+    pub(crate) pauses: Option<String>,
 }
 
 /// Flows that failed: the first few of each reason.
@@ -123,10 +128,12 @@ impl Batch<'_> {
         let scenario = &run.variant.scenario;
         let mut options = common.clone();
         options.seed = run.seed;
+        options.pauses = self.output.is_some() && scenario.switch.lossless.is_some();
         options.captures = run.captures.iter().map(|(link, _)| *link).collect();
         let simulation =
             Simulation::build(scenario, self.input, &options).map_err(|error| self.input.refused(&error))?;
         let graph = simulation.graph();
+        let drawn = options.pauses.then(|| graph.clone());
         let captures: io::Result<Vec<_>> =
             run.captures.iter().map(|(link, path)| Capture::create(path, graph, *link)).collect();
         if let (Some(output), Some(_)) = (self.output, &scenario.series) {
@@ -143,7 +150,7 @@ impl Batch<'_> {
         };
         let results = simulation.run(&mut watcher).map_err(|error| interrupted_or(&error))?;
         match results.ending {
-            Ending::Complete | Ending::TimeLimit | Ending::Stalled => {}
+            Ending::Complete | Ending::TimeLimit | Ending::Stalled | Ending::Deadlock => {}
             Ending::Interrupted => return Err(Failure::Interrupted(signals::caught().unwrap_or(0))),
             Ending::Memory => return Err(self.out_of_memory(run, options.memory_bytes_max)),
         }
@@ -153,10 +160,13 @@ impl Batch<'_> {
             captures.into_iter().map(Capture::complete).collect()
         };
         let captures = completed().map_err(|error| interrupted_or(&error))?;
+        let title = format!("Who had to hold, {}, seed {}", run.variant.name, run.seed);
+        let pauses =
+            drawn.and_then(|graph| pauses::picture(title, &graph, &results)).map(|picture| picture.svg());
         let mut sum = self.sums[run.sum].lock().unwrap_or_else(PoisonError::into_inner);
         sum.collector.merge(&results.collector);
         sum.counters += results.counters;
-        Ok(Ran { sum: run.sum, failed, captures })
+        Ok(Ran { sum: run.sum, failed, captures, deadlock: results.deadlock, pauses })
     }
 
     fn out_of_memory(&self, run: &Run<'_>, max: Option<u64>) -> Failure {

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use wiremend_fabric::Graph;
 use wiremend_report::NewFile;
-use wiremend_sim::{Captured, Frame, Header, Kind};
+use wiremend_sim::{Captured, Frame, Header, Kind, Probe};
 use wiremend_units::{HostId, LinkId};
 use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
@@ -56,6 +56,7 @@ impl Capture {
             Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
             Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
             Some(Header::Pfc(classes)) => self.emit_classes(captured, *classes),
+            Some(Header::Probe(probe)) => self.emit_probe(captured, *probe),
             Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
         }
         self.writer.write(&Packet {
@@ -100,6 +101,23 @@ impl Capture {
         }
         emit(&captured.frame, &mut self.bytes);
         self.bytes = signal.encapsulate(&self.bytes).expect("a whole frame takes a header");
+    }
+
+    /// A probe: port (4 bytes), class, hops left and number (4 bytes) behind the `EtherType` for local experiments (IEEE 802).
+    fn emit_probe(&mut self, captured: &Captured, probe: Probe) {
+        const LOCAL_EXPERIMENT: u16 = 0x88b5;
+        let mac = EthernetRepr {
+            destination: MacAddr::NEAREST_BRIDGE,
+            source: self.port_of(captured),
+            vlans: Vlans::Untagged,
+        };
+        self.bytes.clear();
+        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+        let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
+        mac.emit(LOCAL_EXPERIMENT, front);
+        rest[..4].copy_from_slice(&probe.origin.0.to_be_bytes());
+        rest[4..6].copy_from_slice(&[probe.class, probe.hops]);
+        rest[6..10].copy_from_slice(&probe.number.to_be_bytes());
     }
 
     /// The same of a link with error correction.

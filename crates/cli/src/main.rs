@@ -23,6 +23,7 @@ mod machine;
 mod order;
 mod output;
 mod parities;
+mod pauses;
 mod progress;
 mod question;
 mod reading;

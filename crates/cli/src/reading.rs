@@ -1,11 +1,15 @@
 //! What the numbers of a run say, in sentences.
 
+use std::fmt::Write as _;
+
 use wiremend_measure::{Quantiles, TimeoutCause, VariantSummary};
 use wiremend_report::human;
 
-/// Up to three sentences: how long flows take, how many waited for a timer and why, and what was sent again.
+/// Up to three sentences: deadlocks if there were any, how long flows take, how many waited for a timer and why, and what was sent again.
 pub(crate) fn sentences(variants: &[VariantSummary]) -> Vec<String> {
-    [failures(variants), times(variants), timers(variants), resent(variants)]
+    // How long the flows took that a deadlock spared says little.
+    let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).cloned().collect();
+    [deadlocks(variants), failures(&lived), times(&lived), timers(&lived), resent(&lived)]
         .into_iter()
         .flatten()
         .take(3)
@@ -56,9 +60,52 @@ fn times(variants: &[VariantSummary]) -> Option<String> {
     ))
 }
 
+fn is_deadlocked(variant: &VariantSummary) -> bool {
+    variant.deadlock.as_ref().is_some_and(|found| found.ended_run)
+}
+
+/// Who stood still for good, and who did not.
+fn deadlocks(variants: &[VariantSummary]) -> Option<String> {
+    let first = variants.iter().find_map(|variant| Some((variant, variant.deadlock.as_ref()?)))?;
+    let (variant, found) = first;
+    let with = if variants.len() == 1 { String::new() } else { format!("With {}, ", quoted(variant)) };
+    let mut text = capitalised(&format!(
+        "{with}{} ports wait for each other in a circle from {} on",
+        found.cycle.len(),
+        human::time_ns(found.closed_ns as f64)
+    ));
+    if found.waiting_hosts > 0 {
+        let _ = write!(text, ", and {} hosts behind them", human::count(found.waiting_hosts));
+    }
+    let resolved = variants.iter().filter(|variant| variant.deadlocks.resolved > 0);
+    let told = |variant: &VariantSummary| {
+        let of = &variant.deadlocks;
+        let frames = human::count(of.dropped_frames());
+        format!(
+            "{} ended it after {} for {frames} packets",
+            quoted(variant),
+            human::time_ns(of.stood_ns as f64)
+        )
+    };
+    let resolved: Vec<_> = resolved.map(told).collect();
+    if !resolved.is_empty() {
+        let _ = write!(text, "; {}", resolved.join(", "));
+    }
+    // One that was ended before anybody could see it was there nevertheless.
+    let is_free = |variant: &VariantSummary| {
+        let of = &variant.deadlocks;
+        of.found + of.storms + of.proofs == 0
+    };
+    let never: Vec<_> = variants.iter().filter(|variant| is_free(variant)).map(quoted).collect();
+    if !never.is_empty() {
+        let _ = write!(text, "; with {} it never came to that", never.join(", "));
+    }
+    Some(text + ".")
+}
+
 /// Flows that never finish say more than those that do.
 fn failures(variants: &[VariantSummary]) -> Option<String> {
-    if variants.iter().all(|variant| variant.packets_sent == 0) {
+    if !variants.is_empty() && variants.iter().all(|variant| variant.packets_sent == 0) {
         return Some("Nothing was sent before the run ended.".to_owned());
     }
     let none: Vec<_> = variants.iter().filter(|variant| variant.flows > 0 && variant.finished == 0).collect();

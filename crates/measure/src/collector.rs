@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    Added, Congestion, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles, RowDigest,
-    Share, TimeoutCounts, VariantSummary,
+    Added, Congestion, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles,
+    RowDigest, Share, TimeoutCounts, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -44,6 +44,8 @@ pub struct Counters {
     pub flow_control: FlowControl,
     /// What marks and congestion control did.
     pub congestion: Congestion,
+    /// Deadlocks, and what was done about them.
+    pub deadlocks: Deadlocks,
     /// NAKs that requesters received as they were sent.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -140,6 +142,8 @@ impl Collector {
             protection: counters.protection,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
+            deadlocks: counters.deadlocks,
+            deadlock: None,
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -165,12 +169,14 @@ impl std::ops::AddAssign for Counters {
         self.protection += other.protection;
         self.flow_control += other.flow_control;
         self.congestion += other.congestion;
+        self.deadlocks += other.deadlocks;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;
         self.corrupted_frames += other.corrupted_frames;
         self.dropped_frames.buffer += other.dropped_frames.buffer;
         self.dropped_frames.ttl += other.dropped_frames.ttl;
         self.dropped_frames.late += other.dropped_frames.late;
+        self.dropped_frames.remedy += other.dropped_frames.remedy;
         self.simulated_ps += other.simulated_ps;
     }
 }

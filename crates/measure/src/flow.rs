@@ -51,6 +51,8 @@ pub enum Outcome {
     TimeLimit = 4,
     /// Nothing was left that could have moved the flow on.
     Stalled = 5,
+    /// Ports of lossless switches waited for each other in a circle, which ended the run.
+    Deadlock = 6,
 }
 
 impl FlowRow {
@@ -74,13 +76,14 @@ impl FlowRow {
 
 impl Outcome {
     /// Every outcome, in order of its code.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Finished,
         Self::RetryExceeded,
         Self::RnrRetryExceeded,
         Self::RemoteError,
         Self::TimeLimit,
         Self::Stalled,
+        Self::Deadlock,
     ];
 
     /// The name in files: `retry_exceeded`.
@@ -92,6 +95,7 @@ impl Outcome {
             Self::RemoteError => "remote_error",
             Self::TimeLimit => "time_limit",
             Self::Stalled => "stalled",
+            Self::Deadlock => "deadlock",
         }
     }
 
@@ -104,6 +108,7 @@ impl Outcome {
             Self::RemoteError => "refused by the responder",
             Self::TimeLimit => "time limit reached",
             Self::Stalled => "stalled: nothing left that could move it",
+            Self::Deadlock => "deadlock: ports wait for each other in a circle",
         }
     }
 

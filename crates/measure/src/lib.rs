@@ -34,6 +34,7 @@
 mod added;
 mod collector;
 mod congestion;
+mod deadlock;
 mod digest;
 mod flow;
 mod flow_control;
@@ -50,6 +51,7 @@ mod trace;
 pub use added::{Added, Frames};
 pub use collector::{Collector, Counters};
 pub use congestion::Congestion;
+pub use deadlock::{DeadlockFound, Deadlocks};
 pub use digest::RowDigest;
 pub use flow::{FlowRow, Outcome};
 pub use flow_control::FlowControl;

@@ -7,8 +7,8 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Added, CdfPoint, Congestion, FlowControl, Histogram, Interval, Outcome, Protection, TimeoutCounts,
-    interval,
+    Added, CdfPoint, Congestion, DeadlockFound, Deadlocks, FlowControl, Histogram, Interval, Outcome,
+    Protection, TimeoutCounts, interval,
 };
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
@@ -72,6 +72,12 @@ pub struct VariantSummary {
     /// What marks and congestion control did.
     #[serde(default)]
     pub congestion: Congestion,
+    /// Deadlocks, and what was done about them.
+    #[serde(default)]
+    pub deadlocks: Deadlocks,
+    /// The first deadlock, by name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadlock: Option<DeadlockFound>,
     /// NAKs that requesters received as they were sent: the ones that tell of losses.
     pub naks: u64,
     /// NAKs that requesters received as copies.
@@ -155,12 +161,15 @@ pub struct Dropped {
     pub ttl: u64,
     /// Came for a connection that is gone.
     pub late: u64,
+    /// Dropped to end a deadlock or a loop.
+    #[serde(default)]
+    pub remedy: u64,
 }
 
 impl Dropped {
     /// Of all reasons.
     pub const fn total(&self) -> u64 {
-        self.buffer + self.ttl + self.late
+        self.buffer + self.ttl + self.late + self.remedy
     }
 }
 

@@ -37,6 +37,7 @@ fn main() -> std::io::Result<()> {
     ];
     let scenario = "[topology]\nkind = \"fat-tree\"\nk = 4\n";
     let page = Page {
+        drawings: &[],
         title: "Corruption, met and mended",
         sentences: &sentences,
         summary: &summary,

@@ -1,6 +1,6 @@
 //! Variants side by side: the cells that the terminal and the page both show.
 
-use wiremend_measure::{Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+use wiremend_measure::{DeadlockFound, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
 
 use crate::human;
 
@@ -119,6 +119,11 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::count(variant.congestion.cnps_sent)
         });
     }
+    if table.any(|variant| {
+        variant.deadlocks.found + variant.deadlocks.dropped_frames() + variant.deadlocks.storms
+    }) {
+        deadlocks(&mut table);
+    }
     table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
@@ -170,9 +175,37 @@ fn flow_control(table: &mut Columns<'_>) {
     });
 }
 
+/// Deadlocks, and what was done about them.
+fn deadlocks(table: &mut Columns<'_>) {
+    table.number(
+        "deadlocks",
+        "circles of ports that waited for each other, and how many were resolved",
+        |variant| {
+            let of = &variant.deadlocks;
+            format!("{} ({} resolved)", human::count(of.found), human::count(of.resolved))
+        },
+    );
+    table.number("closed", "when the first circle closed", |variant| {
+        variant.deadlocks.closed_ns.map_or_else(missing, |closed| human::time_ns(closed as f64))
+    });
+    table.number("stood", "how long deadlocks stood", |variant| {
+        human::time_ns(variant.deadlocks.stood_ns as f64)
+    });
+    table.number("given up", "frames that remedies dropped", |variant| {
+        human::count(variant.deadlocks.dropped_frames())
+    });
+    table.number(
+        "storms",
+        "storms that watchdogs called, and how many of them while no deadlock stood",
+        |variant| {
+            let of = &variant.deadlocks;
+            format!("{} ({} false)", human::count(of.storms), human::count(of.false_storms))
+        },
+    );
+}
+
 /// Why flows failed, a line for each variant in which some did.
 pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
-    let failed = variants.iter().filter(|variant| !variant.failed.is_empty());
     let line = |variant: &VariantSummary| {
         let reasons: Vec<_> = variant
             .failed
@@ -181,7 +214,44 @@ pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
             .collect();
         format!("{}: failed: {}", variant.name, reasons.join(", "))
     };
-    failed.map(line).collect()
+    let lines = |variant: &VariantSummary| {
+        let failed = (!variant.failed.is_empty()).then(|| line(variant));
+        [variant.deadlock.as_ref().map(|found| deadlock(variant, found)), failed]
+    };
+    variants.iter().flat_map(lines).flatten().collect()
+}
+
+/// Names a deadlock: when, who waits for whom, and what became of it.
+fn deadlock(variant: &VariantSummary, found: &DeadlockFound) -> String {
+    const NAMED: usize = 8;
+    let first = found.cycle.iter().take(1);
+    let more = if found.cycle.len() > NAMED { Some("…".to_owned()) } else { None };
+    let circle: Vec<_> = found.cycle.iter().take(NAMED).cloned().chain(more).chain(first.cloned()).collect();
+    let behind = match found.waiting {
+        0 => String::new(),
+        1 => "; 1 more port waits for them".to_owned(),
+        many => format!("; {} more ports wait for them", human::count(many)),
+    };
+    let hosts = match found.waiting_hosts {
+        0 => String::new(),
+        hosts => format!(", {} of hosts", human::count(hosts)),
+    };
+    let deadlocks = &variant.deadlocks;
+    let end = match (found.ended_run, deadlocks.found, deadlocks.found - deadlocks.resolved) {
+        (true, ..) => "; the run ends here".to_owned(),
+        (false, 1, 0) => "; resolved".to_owned(),
+        (false, 1, _) => "; it lasts until the end".to_owned(),
+        (false, all, open) => {
+            format!("; first of {}, {} last until the end", human::count(all), human::count(open))
+        }
+    };
+    format!(
+        "{}: deadlock closed at {}: {} wait for each other (class {}){behind}{hosts}{end}",
+        variant.name,
+        human::time_ns(found.closed_ns as f64),
+        circle.join(" → "),
+        found.class
+    )
 }
 
 fn worded(key: &str) -> &str {

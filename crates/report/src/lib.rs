@@ -5,7 +5,7 @@
 //!
 //! People get [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one HTML file with the
 //! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
-//! packet by packet, as SVG or as text. A [`ledger::Ledger`] sets claims beside what was measured.
+//! packet by packet, as SVG or as text; a [`PausePicture`] who paused whom. A [`ledger::Ledger`] sets claims beside what was measured.
 //!
 //! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
 
@@ -18,6 +18,7 @@ mod ladder;
 pub mod ledger;
 mod markup;
 mod page;
+mod pauses;
 pub mod plot;
 mod rows;
 #[cfg(test)]
@@ -32,5 +33,6 @@ pub use grid::grid;
 pub use json::{to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;
+pub use pauses::{PausePicture, PausedPort};
 pub use rows::{FlowWriter, Origin, SeriesWriter};
 pub use table::Format;

@@ -18,6 +18,8 @@ pub struct Page<'a> {
     pub sentences: &'a [String],
     /// The numbers.
     pub summary: &'a Summary,
+    /// Drawings of single runs, each an SVG.
+    pub drawings: &'a [String],
     /// The scenario file as it was run.
     pub scenario: &'a str,
     /// The command that runs it again.
@@ -76,13 +78,15 @@ impl Page<'_> {
 
     fn write_figures(&self, html: &mut String) {
         let variants = &self.summary.variants;
-        let drawings = [
-            figures::fct_distribution(variants).svg(),
-            figures::fct_tail(variants).svg(),
-            figures::timeout_causes(variants).svg(),
-        ];
+        let finished = variants.iter().any(|variant| variant.fct_ns.is_some());
+        let mut drawings = Vec::new();
+        if finished || self.drawings.is_empty() {
+            drawings.push(figures::fct_distribution(variants).svg());
+            drawings.push(figures::fct_tail(variants).svg());
+            drawings.push(figures::timeout_causes(variants).svg());
+        }
         html.push_str("<h2>Plots</h2>\n");
-        for drawing in drawings {
+        for drawing in self.drawings.iter().chain(&drawings) {
             let _ = writeln!(html, "<figure>\n{drawing}</figure>");
         }
     }
@@ -145,8 +149,8 @@ mod tests {
     fn page(scenario: &str, title: &str) -> String {
         let summary = sample::summary();
         let sentences = ["Corruption is rare & <expensive>.".to_owned()];
-        Page { title, sentences: &sentences, summary: &summary, scenario, command: "wiremend run 'tour'" }
-            .html()
+        let command = "wiremend run 'tour'";
+        Page { title, sentences: &sentences, summary: &summary, drawings: &[], scenario, command }.html()
     }
 
     #[test]

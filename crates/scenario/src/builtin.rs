@@ -28,6 +28,7 @@ const LIBRARY: &[Shipped] = shipped![
     "ping-pong.toml",
     "livelock.toml",
     "incast.toml",
+    "deadlock.toml",
     "google-rpc-million.toml",
     "bench/perm-k4.toml",
     "bench/perm-k8.toml",
@@ -55,6 +56,10 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/link-flows.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
+    "claims/loop-rate.toml",
+    "claims/loop-time.toml",
+    "claims/deadlock.toml",
+    "claims/congestion.toml",
 ];
 
 /// Names and titles of all scenarios.

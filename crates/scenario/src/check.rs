@@ -49,6 +49,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     for pause in &scenario.pauses {
         check_ends(pause.start, pause.stop).map_err(in_table(pause.place))?;
     }
+    for route in &scenario.routes {
+        check_ends(route.start, route.stop).map_err(in_table(route.place))?;
+    }
+    check_remedies(scenario)?;
     for protect in &scenario.protects {
         check_protect(protect).map_err(in_table(protect.place))?;
     }
@@ -296,6 +300,44 @@ fn check_dcqcn(dcqcn: &Dcqcn, topology: &Topology) -> Result<(), Misfit> {
         return misfit(format!(
             "a `min_rate` of {floor} is above the {line} of the hosts' links; give at most that"
         ));
+    }
+    Ok(())
+}
+
+/// Remedies for deadlocks are about lossless switches.
+fn check_remedies(scenario: &Scenario) -> Result<(), Flaw> {
+    let switch = &scenario.switch;
+    let places = [
+        ("watchdog", switch.watchdog.as_ref().map(|table| table.place)),
+        ("demotion", switch.demotion.as_ref().map(|table| table.place)),
+        ("probes", switch.probes.as_ref().map(|table| table.place)),
+    ];
+    let flaw = |place: Place, message: String| Err(Flaw { offset: place.0, message });
+    let Some(lossless) = &switch.lossless else {
+        return match places.into_iter().find_map(|(name, place)| Some((name, place?))) {
+            Some((name, place)) => {
+                flaw(place, format!("[switch.{name}] is for lossless switches; add [switch.lossless]"))
+            }
+            None => Ok(()),
+        };
+    };
+    if let Some(watchdog) = &switch.watchdog
+        && watchdog.detection < watchdog.poll * 2
+    {
+        let why = format!("`detection` is below two polls of {}; one look shows nothing", watchdog.poll);
+        return flaw(watchdog.place, why);
+    }
+    if let Some(demotion) = &switch.demotion {
+        if demotion.ttl_below.is_none() && demotion.bounces.is_none() {
+            return flaw(demotion.place, "no frame is demoted; give `ttl_below` or `bounces`".to_owned());
+        }
+        let class = demotion.class.get();
+        if lossless.mask() >> class & 1 != 0 {
+            return flaw(
+                demotion.class.place,
+                format!("class {class} is lossless; demote to one that is not"),
+            );
+        }
     }
     Ok(())
 }

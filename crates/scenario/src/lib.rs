@@ -43,6 +43,7 @@
 pub mod builtin;
 mod check;
 mod congestion;
+mod deadlock;
 mod ecn;
 mod error;
 mod impair;
@@ -55,6 +56,7 @@ mod pause;
 mod protect;
 mod quantity;
 mod reference;
+mod route;
 mod scenario;
 mod suggest;
 mod switch;
@@ -65,6 +67,7 @@ mod value;
 mod workload;
 
 pub use congestion::{Congestion, Dcqcn, Swift};
+pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
 pub use error::Error;
 pub use impair::{
@@ -80,6 +83,7 @@ pub use pause::Pause;
 pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
 pub use reference::{reference, schema_json};
+pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};

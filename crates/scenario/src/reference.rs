@@ -7,12 +7,14 @@ use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
 use crate::congestion::{Dcqcn, Swift};
+use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::impair::Impair;
 use crate::lossless::Lossless;
 use crate::mend::Mend;
 use crate::pause::Pause;
 use crate::protect::Protect;
+use crate::route::Route;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
 use crate::topology::Topology;
@@ -68,6 +70,11 @@ pub fn reference() -> String {
     push_section::<Switch>(&mut page, "[switch]");
     push_section::<Lossless>(&mut page, "[switch.lossless]");
     push_section::<Ecn>(&mut page, "[switch.ecn]");
+    push_section::<Watchdog>(&mut page, "[switch.watchdog]");
+    push_section::<Demotion>(&mut page, "[switch.demotion]");
+    push_section::<Probes>(&mut page, "[switch.probes]");
+    push_section::<Loops>(&mut page, "[switch.loops]");
+    push_section::<Deadlock>(&mut page, "[deadlock]");
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
@@ -75,6 +82,7 @@ pub fn reference() -> String {
     push_section::<Workload>(&mut page, "[[workload]]");
     push_section::<Impair>(&mut page, "[[impair]]");
     push_section::<Pause>(&mut page, "[[pause]]");
+    push_section::<Route>(&mut page, "[[route]]");
     push_section::<Protect>(&mut page, "[[protect]]");
     push_section::<VariantTable>(&mut page, "[[variant]]");
     push_section::<Stop>(&mut page, "[stop]");

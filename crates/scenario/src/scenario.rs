@@ -4,12 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
+use crate::deadlock::Deadlock;
 use crate::impair::Impair;
 use crate::mend::Mend;
 use crate::name::{Line, LinkSet};
 use crate::pause::Pause;
 use crate::protect::Protect;
 use crate::quantity::Within;
+use crate::route::Route;
 use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::Transport;
@@ -54,6 +56,12 @@ pub struct Scenario {
     /// Ports that are told to wait.
     #[serde(rename = "pause", default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<Placed<Pause>>,
+    /// Forwarding entries that are not the shortest way.
+    #[serde(rename = "route", default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<Placed<Route>>,
+    /// How deadlocks are noticed.
+    #[serde(default)]
+    pub deadlock: Deadlock,
     /// Links that mend their own losses.
     #[serde(rename = "protect", default, skip_serializing_if = "Vec::is_empty")]
     pub protects: Vec<Placed<Protect>>,

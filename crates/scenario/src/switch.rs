@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::deadlock::{Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::lossless::Lossless;
 use crate::quantity::Within;
@@ -36,6 +37,18 @@ pub struct Switch {
     /// Switches that mark frames when queues are long: see [switch.ecn](#switchecn).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Placed<Ecn>>,
+    /// A watchdog at each port: see [switch.watchdog](#switchwatchdog).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watchdog: Option<Placed<Watchdog>>,
+    /// Frames that go round lose their lossless class: see [switch.demotion](#switchdemotion).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demotion: Option<Placed<Demotion>>,
+    /// Ports that ask along pauses whether they wait for themselves: see [switch.probes](#switchprobes).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub probes: Option<Placed<Probes>>,
+    /// Switches that know frames which they have seen before: see [switch.loops](#switchloops).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loops: Option<Placed<Loops>>,
 }
 
 /// How ports treat one traffic class.

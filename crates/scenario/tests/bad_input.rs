@@ -251,7 +251,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "[topology]",
             "[topologie]",
-            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, protect, series, variant",
+            "s.toml:2:2: unknown field `topologie`; did you mean `topology`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant",
         ),
         (
             "mtu = 1024",

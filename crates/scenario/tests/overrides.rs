@@ -117,7 +117,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         (
             "transprt.retry=1",
             "--set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, \
-             topology, switch, transport, mend, engine, stop, workload, impair, pause, protect, series, variant",
+             topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant",
         ),
         (
             "topology.kind=ring",

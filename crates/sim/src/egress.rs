@@ -148,6 +148,25 @@ impl Egress {
         Some(waiting.frame)
     }
 
+    /// The frames that wait in a class, the next one first.
+    pub(crate) fn waiting_in(&self, class: u8) -> impl Iterator<Item = &Waiting> {
+        self.queues[usize::from(class)].iter()
+    }
+
+    /// Gives up the first frame of a class, whether or not the class may send.
+    pub(crate) fn drop_first(&mut self, class: u8) -> Option<Waiting> {
+        let queue = &mut self.queues[usize::from(class)];
+        let waiting = queue.pop_front()?;
+        if queue.is_empty() {
+            self.occupied &= !(1 << class);
+            self.schedule.on_empty(usize::from(class));
+        }
+        self.queued_bytes -= u64::from(waiting.len);
+        let backlog = &mut self.backlogs[usize::from(class)];
+        *backlog = *backlog - waiting.cost;
+        Some(waiting)
+    }
+
     /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
     /// waits to be told.
     pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {

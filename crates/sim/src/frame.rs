@@ -38,6 +38,8 @@ pub struct Frame {
     pub copy: u8,
     /// Which copy it is of those that a switch made; 0: the original.
     pub replica: u8,
+    /// How often it has turned back from the way down or along to the way up or along, where switches look at that.
+    pub bounces: u8,
     /// Why it was sent.
     pub purpose: rc::Purpose,
     /// Its header on a protected link.
@@ -68,6 +70,7 @@ impl Frame {
             ttl: 1,
             copy: 0,
             replica: 0,
+            bounces: 0,
             purpose: rc::Purpose::New,
             header: HeaderId::NONE,
         }

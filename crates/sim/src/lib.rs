@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Where to look: `queue` orders events; `wires` moves frames over lanes, and `egress` has them wait their turn;
-//! `lossless` is the buffer that the ports of a switch share, and what it tells its neighbours;
+//! `lossless` is the buffer that the ports of a switch share, and what it tells its neighbours; `deadlock` is about ports
+//! that wait for each other;
 //! `part` is what one thread owns and how a switch forwards; `host` is NIC, connections and their ends; `app` is
 //! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario.
 //!
@@ -21,6 +22,8 @@ mod app;
 mod barrier;
 mod build;
 mod cause;
+mod deadlock;
+mod detour;
 mod egress;
 mod frame;
 mod host;
@@ -47,7 +50,8 @@ mod source;
 mod store;
 mod wires;
 
-pub use build::{BuildError, Files, network};
+pub use build::{BuildError, Files, Phase, network, phases};
+pub use deadlock::{Deadlock, PauseInterval, Probe};
 pub use frame::{Frame, Kind};
 pub use host::HostCounters;
 pub use lossless::{PauseCounters, SwitchCounters};

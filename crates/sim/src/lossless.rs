@@ -10,6 +10,7 @@ use wiremend_proto::pfc::{self, Admission, Buffer, CLASSES};
 use wiremend_units::{LaneId, Span, SwitchId, Time};
 use wiremend_wire::Quanta;
 
+use crate::deadlock::{Care, PauseInterval, Probe};
 use crate::egress::Waiting;
 use crate::frame::Frame;
 use crate::network::Network;
@@ -27,6 +28,8 @@ pub(crate) struct Lossless {
     /// What the sender over a lane was told, by lane.
     told: Vec<Told>,
     reaction: Span,
+    /// What is done about deadlocks.
+    pub(crate) care: Care,
 }
 
 struct Switch {
@@ -117,6 +120,7 @@ impl Lossless {
             senders,
             told: vec![Told::NOTHING; graph.lane_count() as usize],
             reaction,
+            care: Care::default(),
         }
     }
 
@@ -148,6 +152,51 @@ impl Lossless {
         Some(self.switches[switch.index()].as_ref()?.buffer.held(port).get())
     }
 
+    /// What holds a class at the port that sends over a lane.
+    pub(crate) fn hold(&self, lane: LaneId, class: u8) -> Hold {
+        self.told[lane.index()].holds[usize::from(class)]
+    }
+
+    /// Lanes whose senders were ever told something.
+    pub(crate) fn told_lanes(&self) -> impl Iterator<Item = LaneId> {
+        let told = self.told.iter().enumerate().filter(|(_, told)| told.received > 0);
+        told.map(|(lane, _)| LaneId(lane as u32))
+    }
+
+    /// The lanes that a switch of this part sends over.
+    pub(crate) fn lanes_of(&self, switch: SwitchId) -> &[LaneId] {
+        self.switches[switch.index()].as_ref().map_or(&[], |of| &of.lanes)
+    }
+
+    /// The switch that sends over a lane and which of its ports that is.
+    pub(crate) fn port_of(&self, lane: LaneId) -> (SwitchId, u16) {
+        self.senders[lane.index()]
+    }
+
+    /// The memory of a switch, if it is one of this part.
+    pub(crate) fn buffer(&self, switch: SwitchId) -> Option<&Buffer> {
+        self.switches[switch.index()].as_ref().map(|of| &of.buffer)
+    }
+
+    /// The memory of the switch that sends over a lane.
+    pub(crate) fn buffer_of(&mut self, lane: LaneId) -> &mut Buffer {
+        &mut self.sender(lane).0.buffer
+    }
+
+    /// When the sender over `lane` had to hold something until `end`, as far as it was logged.
+    pub(crate) fn pause_log(&self, lane: LaneId, end: Time) -> Vec<PauseInterval> {
+        let Some(log) = &self.care.log else { return Vec::new() };
+        let mut all: Vec<_> = log.of(lane).collect();
+        for (class, hold) in self.told[lane.index()].holds.iter().enumerate() {
+            let (class, until) = (class as u8, hold.until.min(end));
+            let is_known = all.iter().any(|one| (one.class, one.from) == (class, hold.from));
+            if until > hold.from && !is_known {
+                all.push(PauseInterval { lane, class, from: hold.from, until });
+            }
+        }
+        all
+    }
+
     /// The switch that sends over a lane and which of its ports that is.
     fn sender(&mut self, lane: LaneId) -> (&mut Switch, u16) {
         let (switch, port) = self.senders[lane.index()];
@@ -175,6 +224,11 @@ impl Wires {
         // What is to be said is said before a frame that comes at the very instant at which the port falls free.
         self.speak(now, lane);
         let &Frame { len, class, ingress, .. } = self.frames.get(id);
+        if self.lossless.as_ref().is_some_and(|lossless| lossless.care.drops(lane, class)) {
+            self.drop_for_remedy(now, lane, id);
+            self.lossless.as_mut().expect("a lossless switch").care.counts.flushed_frames += 1;
+            return;
+        }
         let cost = self.cost(lane, len);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
@@ -238,6 +292,7 @@ impl Wires {
         let Some(lane) = of.lanes.first().copied() else { return };
         self.announce(now, lane);
         self.arm_refresh(now, lane);
+        self.on_rounds(now, switch);
     }
 
     /// What a PFC frame that came over `lane` says, by class, if it is one: the holds that the port back has to obey.
@@ -261,15 +316,31 @@ impl Wires {
             let from = now + reaction;
             Hold { from: from + Hold::NOTICE, until: from + quanta.span(rate) }
         };
-        let holds = classes.map(|quanta| quanta.map(hold));
-        let told = &mut lossless.told[lane.reverse().index()];
+        let mut holds = classes.map(|quanta| quanta.map(hold));
+        let Lossless { told, care, .. } = &mut **lossless;
+        let back = lane.reverse();
+        let told = &mut told[back.index()];
         told.received += 1;
-        for (class, hold) in holds.iter().enumerate() {
-            if let Some(hold) = hold {
-                told.note(now, class, *hold);
+        for (class, hold) in holds.iter_mut().enumerate() {
+            let Some(new) = *hold else { continue };
+            let old = told.holds[class];
+            told.note(now, class, new);
+            care.on_told(now, back, class as u8, old, told.holds[class]);
+            // A storm that is ignored stops nothing.
+            if care.watchdog.as_ref().is_some_and(|watchdog| watchdog.overrides(back, class as u8)) {
+                *hold = None;
             }
         }
         Some(holds)
+    }
+
+    /// What a frame that came over `lane` asks, if it does.
+    pub(crate) fn take_probe(&mut self, id: FrameId) -> Option<Probe> {
+        let header = self.frames.get(id).header;
+        let Some(Header::Probe(probe)) = self.headers.get(header).copied() else { return None };
+        self.headers.remove(header);
+        self.frames.remove(id);
+        Some(probe)
     }
 
     /// A PFC frame was corrupted.
@@ -287,16 +358,33 @@ impl Wires {
         port.flags.clear(PortFlags::SPEAKING);
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let (switch, port) = lossless.sender(lane);
-        let Some(classes) = switch.buffer.poll_transmit(now, port) else { return false };
-        let header = self.headers.insert(Header::Pfc(classes));
+        let header = match switch.buffer.poll_transmit(now, port) {
+            Some(classes) => Header::Pfc(classes),
+            None => match lossless.care.probes.as_mut().and_then(|probes| probes.pop(lane)) {
+                Some(probe) => Header::Probe(probe),
+                None => return false,
+            },
+        };
+        let header = self.headers.insert(header);
         let id = self.frames.insert(Frame { header, ..Frame::own() });
         self.transmit(now, lane, id);
         self.arm_refresh(now, lane);
+        let lossless = self.lossless.as_ref().expect("a lossless switch");
+        if lossless.care.probes.as_ref().is_some_and(|probes| probes.is_due(lane)) {
+            self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
+        }
         true
     }
 
+    /// Has the port of `lane` speak, now or when it falls free.
+    pub(crate) fn say(&mut self, now: Time, lane: LaneId) {
+        self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
+        self.speak(now, lane);
+        self.arm_lossless(now, lane);
+    }
+
     /// Has the ports speak of the switch that sends over `lane`, now or when they fall free.
-    fn announce(&mut self, now: Time, lane: LaneId) {
+    pub(crate) fn announce(&mut self, now: Time, lane: LaneId) {
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let (SwitchId(number), _) = lossless.senders[lane.index()];
         loop {

@@ -86,7 +86,12 @@ impl Network {
     /// with a salt of the switch's own, so that choices at successive switches do not go together.
     #[inline]
     pub(crate) fn next_hop(&self, switch: SwitchId, way: Way) -> LaneId {
-        let lanes = self.routes.next_hops(switch, way.dst);
+        self.pick(switch, way, self.routes.next_hops(switch, way.dst))
+    }
+
+    /// One of several ways from a switch.
+    #[inline]
+    pub(crate) fn pick(&self, switch: SwitchId, way: Way, lanes: &[LaneId]) -> LaneId {
         if lanes.len() == 1 {
             return lanes[0];
         }

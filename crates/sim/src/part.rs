@@ -5,6 +5,8 @@ use std::sync::Arc;
 use wiremend_measure::{Metric, Outcome, SeriesRow};
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
+use crate::deadlock::{Passage, Report, Verdict};
+use crate::detour::Detours;
 use crate::frame::{Frame, Kind};
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
@@ -32,6 +34,10 @@ pub(crate) struct Part {
     pub(crate) script: Script,
     pub(crate) tally: Tally,
     pub(crate) repeaters: Option<Box<Repeaters>>,
+    pub(crate) detours: Option<Arc<Detours>>,
+    pub(crate) passage: Option<Box<Passage>>,
+    /// Whether switches do no more than forward by shortest ways.
+    pub(crate) is_plain: bool,
     pub(crate) events: u64,
     /// Lanes that a time series wants, and what was sampled since the last collection.
     pub(crate) sampled: Vec<LaneId>,
@@ -124,6 +130,12 @@ impl Part {
         }
     }
 
+    /// What an observer with full sight is to know: ports that had to hold since `before`.
+    pub(crate) fn report(&self, now: Time, before: Time) -> Report {
+        let owns = |lane: LaneId| self.owner_of_node[self.net.graph.lane_from(lane).index()] == self.number;
+        Report::of(&self.wires, &self.net, owns, now, before)
+    }
+
     pub(crate) fn owns(&self, host: HostId) -> bool {
         self.owner_of_node[host.index()] == self.number
     }
@@ -157,6 +169,13 @@ impl Part {
                     self.pause(now, lane.reverse(), class as u8, hold);
                 }
             }
+            if let Some(switch) = self.net.switch_at(lane) {
+                self.wires.watch_held(now, switch);
+            }
+            return;
+        }
+        if let Some(probe) = self.wires.take_probe(frame) {
+            self.wires.on_probe(now, lane, probe);
             return;
         }
         self.wires.on_header(now, lane, frame);
@@ -195,7 +214,34 @@ impl Part {
             self.expire(now, switch, id);
             return;
         }
-        let out = self.net.next_hop(switch, Way { src: frame.src, dst: frame.dst, entropy: frame.entropy });
+        let way = Way { src: frame.src, dst: frame.dst, entropy: frame.entropy };
+        if self.is_plain {
+            let out = self.net.next_hop(switch, way);
+            self.wires.enqueue(now, out, id);
+        } else {
+            self.forward_with_care(now, switch, way, id);
+        }
+    }
+
+    /// The same where switches look at frames, have entries of their own, or make copies.
+    #[cold]
+    fn forward_with_care(&mut self, now: Time, switch: SwitchId, way: Way, id: FrameId) {
+        if let Some(passage) = &mut self.passage
+            && passage.on_frame(now, switch, self.wires.frame_mut(id)) == Verdict::Drop
+        {
+            let frame = self.wires.consume(id);
+            self.wires.watch.on_ttl(now, self.net.graph.switch_node(switch), &frame);
+            return;
+        }
+        let out = match &self.detours {
+            Some(detours) => detours.next_hop(now, &self.net, switch, way),
+            None => self.net.next_hop(switch, way),
+        };
+        if let Some(passage) = &mut self.passage {
+            let frame = self.wires.frame_mut(id);
+            let ports = self.net.graph.ports(self.net.graph.switch_node(switch));
+            passage.on_way(frame, ports[usize::from(frame.ingress)].reverse(), out);
+        }
         if self.repeaters.is_some() {
             self.forward_with_copies(now, switch, out, id);
         } else {
@@ -216,6 +262,9 @@ impl Part {
     #[cold]
     fn expire(&mut self, now: Time, switch: SwitchId, id: FrameId) {
         self.tally.dropped_ttl += 1;
+        if let Some(passage) = &mut self.passage {
+            passage.on_expiry(now, switch);
+        }
         let frame = self.wires.consume(id);
         self.wires.watch.on_ttl(now, self.net.graph.switch_node(switch), &frame);
     }

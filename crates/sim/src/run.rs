@@ -7,13 +7,15 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use wiremend_measure::{Collector, FlowRow, Outcome, SeriesRow};
 use wiremend_units::{Span, Time};
 
 use crate::barrier::Barrier;
+use crate::deadlock::{self, Deadlock, Report};
+use crate::network::Network;
 use crate::observe::Captured;
 use crate::part::Part;
 use crate::wires::Outbox;
@@ -70,12 +72,16 @@ pub enum Ending {
     Interrupted,
     /// More frames and flows are under way than there is memory for.
     Memory,
+    /// Ports of lossless switches waited for each other in a circle.
+    Deadlock,
 }
 
 pub(crate) struct Limits {
     pub(crate) stop_at: Time,
     pub(crate) lookahead: Span,
     pub(crate) sample_every: Option<Span>,
+    /// How deadlocks are looked for.
+    pub(crate) deadlock: Option<deadlock::Observer>,
     /// What is under way may take so much memory.
     pub(crate) memory: Memory,
 }
@@ -106,6 +112,9 @@ struct Shared<'a> {
     seen: Vec<Mutex<Seen>>,
     state: Vec<State>,
     halt: AtomicBool,
+    /// What parts tell the observer of deadlocks.
+    reports: Vec<Mutex<Report>>,
+    is_deadlocked: AtomicBool,
 }
 
 /// What a part saw in a window.
@@ -129,11 +138,7 @@ const PROGRESS_WINDOWS: u64 = 512;
 const PROGRESS_EVENTS: u64 = 200_000;
 
 /// Runs all parts to the end. The calling thread simulates the first and does the observing.
-pub(crate) fn run(
-    parts: &mut [Part],
-    limits: &Limits,
-    observer: &mut dyn Observer,
-) -> io::Result<(Collector, Time, Ending)> {
+pub(crate) fn run(parts: &mut [Part], limits: &Limits, observer: &mut dyn Observer) -> io::Result<Ran> {
     let count = parts.len();
     let shared = Shared {
         limits,
@@ -142,8 +147,19 @@ pub(crate) fn run(
         seen: (0..count).map(|_| Mutex::default()).collect(),
         state: (0..count).map(|_| State::default()).collect(),
         halt: AtomicBool::new(false),
+        reports: (0..count).map(|_| Mutex::default()).collect(),
+        is_deadlocked: AtomicBool::new(false),
     };
-    let mut leader = Leader { observer, collector: Collector::new(), windows: 0, events: 0, error: None };
+    let net = Arc::clone(&parts[0].net);
+    let mut leader = Leader {
+        observer,
+        net,
+        collector: Collector::new(),
+        deadlocks: Vec::new(),
+        windows: 0,
+        events: 0,
+        error: None,
+    };
     let (first, others) = parts.split_first_mut().expect("a run has a part");
     let (end, ending) = std::thread::scope(|scope| {
         for part in others {
@@ -152,7 +168,16 @@ pub(crate) fn run(
         }
         work(first, &shared, Some(&mut leader))
     });
-    leader.error.map_or(Ok((leader.collector, end, ending)), Err)
+    let Leader { collector, deadlocks, error, .. } = leader;
+    error.map_or(Ok(Ran { collector, deadlocks, end, ending }), Err)
+}
+
+/// What is known at the end of a run.
+pub(crate) struct Ran {
+    pub(crate) collector: Collector,
+    pub(crate) deadlocks: Vec<Deadlock>,
+    pub(crate) end: Time,
+    pub(crate) ending: Ending,
 }
 
 /// One thread's share: window, exchange, decision; all threads decide alike.
@@ -166,17 +191,25 @@ fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>
         if is_sample(shared.limits, window_end) {
             part.sample(window_end);
         }
+        if let Some(watch) = shared.limits.deadlock.filter(|watch| watch.is_epoch(window_end)) {
+            *lock(&shared.reports[me]) = part.report(window_end, watch.before(window_end));
+        }
         post_mail(part, shared, me);
         shared.barrier.wait();
         collect_mail(part, shared, me);
         if let Some(leader) = leader.as_deref_mut() {
             leader.look(shared, window_end, part.events);
+            leader.look_for_deadlocks(shared, window_end);
         }
         shared.barrier.wait();
         match decide(shared, window_end) {
             ControlFlow::Continue(end) => window_end = end,
             ControlFlow::Break((end, ending)) => {
-                let outcome = if ending == Ending::Stalled { Outcome::Stalled } else { Outcome::TimeLimit };
+                let outcome = match ending {
+                    Ending::Stalled => Outcome::Stalled,
+                    Ending::Deadlock => Outcome::Deadlock,
+                    _ => Outcome::TimeLimit,
+                };
                 part.finish(end, outcome);
                 post_mail(part, shared, me);
                 shared.barrier.wait();
@@ -231,6 +264,9 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
     if open == 0 {
         return ControlFlow::Break((now, Ending::Complete));
     }
+    if shared.is_deadlocked.load(Ordering::Relaxed) {
+        return ControlFlow::Break((now, Ending::Deadlock));
+    }
     if !limits.memory.holds(sum(|state| &state.in_flight), open) {
         return ControlFlow::Break((now, Ending::Memory));
     }
@@ -242,7 +278,7 @@ fn decide(shared: &Shared<'_>, now: Time) -> ControlFlow<(Time, Ending), Time> {
         };
     }
     let mut end = next_multiple(next, limits.lookahead).min(limits.stop_at);
-    if let Some(every) = limits.sample_every {
+    for every in [limits.sample_every, limits.deadlock.map(|watch| watch.every)].into_iter().flatten() {
         end = end.min(next_multiple(now, every));
     }
     ControlFlow::Continue(end)
@@ -261,7 +297,9 @@ fn is_sample(limits: &Limits, at: Time) -> bool {
 /// The thread that also observes.
 struct Leader<'a> {
     observer: &'a mut dyn Observer,
+    net: Arc<Network>,
     collector: Collector,
+    deadlocks: Vec<Deadlock>,
     windows: u64,
     /// Events of the first part when progress was last reported.
     events: u64,
@@ -288,6 +326,19 @@ impl Leader<'_> {
             if self.observer.on_progress(&progress).is_break() {
                 shared.halt.store(true, Ordering::Relaxed);
             }
+        }
+    }
+
+    fn look_for_deadlocks(&mut self, shared: &Shared<'_>, now: Time) {
+        let Some(watch) = shared.limits.deadlock.filter(|watch| watch.is_epoch(now)) else { return };
+        let mut all = Report::default();
+        for report in &shared.reports {
+            let Report { mut held, mut buffers } = std::mem::take(&mut *lock(report));
+            all.held.append(&mut held);
+            all.buffers.append(&mut buffers);
+        }
+        if deadlock::judge(&self.net.graph, now, &all, &mut self.deadlocks) && watch.ends_run {
+            shared.is_deadlocked.store(true, Ordering::Relaxed);
         }
     }
 

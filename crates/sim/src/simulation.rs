@@ -5,17 +5,20 @@ use std::sync::Arc;
 
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
-use wiremend_measure::{Added, Collector, Counters, TimeoutCounts, TraceRecord, VariantSummary};
+use wiremend_measure::{
+    Added, Collector, Counters, DeadlockFound, Deadlocks, TimeoutCounts, TraceRecord, VariantSummary,
+};
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LinkId, NodeId, SwitchId, Time};
+use wiremend_units::{FlowId, LinkId, NodeId, Span, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
+use crate::deadlock::{Deadlock, PauseInterval};
 use crate::host::HostCounters;
 use crate::lossless::{self, PauseCounters, SwitchCounters};
 use crate::network::Network;
 use crate::part::Part;
 use crate::protect::{self, EndCounters};
-use crate::run::{self, Ending, Limits, Observer};
+use crate::run::{self, Ending, Limits, Observer, Ran};
 
 /// How to run a scenario, besides what it says itself.
 #[derive(Clone, Debug)]
@@ -30,6 +33,8 @@ pub struct Options {
     pub captures: Vec<LinkId>,
     /// A flow to follow step by step. Only with one thread.
     pub trace: Option<FlowId>,
+    /// Remember when ports had to hold.
+    pub pauses: bool,
     /// Refuse or stop what would need more.
     pub memory_bytes_max: Option<u64>,
 }
@@ -37,7 +42,15 @@ pub struct Options {
 impl Options {
     /// As plain as can be: one thread, nothing observed.
     pub fn new(seed: u64) -> Self {
-        Self { seed, threads: 1, scheduled: false, captures: Vec::new(), trace: None, memory_bytes_max: None }
+        Self {
+            seed,
+            threads: 1,
+            scheduled: false,
+            captures: Vec::new(),
+            trace: None,
+            pauses: false,
+            memory_bytes_max: None,
+        }
     }
 }
 
@@ -70,6 +83,12 @@ pub struct Results {
     pub buffers: Vec<SwitchCounters>,
     /// Every port that PFC frames reached, or were sent to in vain.
     pub pauses: Vec<PauseCounters>,
+    /// Deadlocks, in the order in which they were found.
+    pub deadlocks: Vec<Deadlock>,
+    /// The first of them by name.
+    pub deadlock: Option<DeadlockFound>,
+    /// When ports had to hold, if that was asked for.
+    pub pause_log: Vec<PauseInterval>,
     /// Of a link whose rare losses are made frequent.
     pub episodes: Episodes,
     /// The steps of the traced flow.
@@ -114,11 +133,12 @@ impl Simulation {
 
     /// Runs to the end. The error is the observer's.
     pub fn run(mut self, observer: &mut dyn Observer) -> io::Result<Results> {
-        let (collector, end, ending) = run::run(&mut self.parts, &self.limits, observer)?;
-        Ok(self.results(collector, end, ending))
+        let ran = run::run(&mut self.parts, &self.limits, observer)?;
+        Ok(self.results(ran))
     }
 
-    fn results(mut self, mut collector: Collector, end: Time, ending: Ending) -> Results {
+    fn results(mut self, ran: Ran) -> Results {
+        let Ran { mut collector, deadlocks, end, ending } = ran;
         let graph = &self.net.graph;
         let owner_of_node = Arc::clone(&self.parts[0].owner_of_node);
         let hosts: Vec<_> = graph
@@ -173,6 +193,15 @@ impl Simulation {
                 collector.add_counter(name, u64::from(of.lane.0), value);
             }
         }
+        counters.deadlocks = self.remedies(&deadlocks);
+        counters.dropped_frames.remedy = counters.deadlocks.dropped_frames();
+        if self.limits.deadlock.is_some() || counters.deadlocks != Deadlocks::default() {
+            for (name, value) in counters.deadlocks.named() {
+                collector.add_counter(name, 0, value);
+            }
+        }
+        let deadlock = deadlocks.first().map(|first| first.named(graph, ending == Ending::Deadlock));
+        let pause_log = self.pause_log(end);
         let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
         let rare = self.parts.iter().find_map(|part| part.wires.rare.as_ref());
         let episodes = rare.map_or(Episodes::default(), |rare| rare.episodes);
@@ -188,6 +217,9 @@ impl Simulation {
             guards,
             buffers,
             pauses,
+            deadlocks,
+            deadlock,
+            pause_log,
             episodes,
             trace,
             trace_left_out,
@@ -205,6 +237,40 @@ impl Simulation {
         (buffers.collect(), pauses.collect())
     }
 
+    /// What was done about deadlocks, and which of it there was reason for.
+    fn remedies(&self, deadlocks: &[Deadlock]) -> Deadlocks {
+        let mut sum = Deadlocks {
+            found: deadlocks.len() as u64,
+            resolved: deadlocks.iter().filter(|deadlock| deadlock.resolved).count() as u64,
+            closed_ns: deadlocks.first().map(|first| first.closed.as_ns()),
+            stood_ns: deadlocks.iter().map(|deadlock| deadlock.seen.since(deadlock.closed).as_ns()).sum(),
+            ..Deadlocks::default()
+        };
+        let every = self.limits.deadlock.map_or(Span::ZERO, |watch| watch.every);
+        // One that was gone at the next look may have stood until then.
+        let stood = |deadlock: &Deadlock, at: Time| deadlock.closed <= at && at <= deadlock.seen + every;
+        let is_false = |at: &&Time| !deadlocks.iter().any(|deadlock| stood(deadlock, **at));
+        for part in &self.parts {
+            if let Some(lossless) = &part.wires.lossless {
+                let care = &lossless.care;
+                sum += care.counts;
+                sum.false_storms += care.storms.iter().filter(is_false).count() as u64;
+                sum.false_proofs += care.proofs.iter().filter(is_false).count() as u64;
+            }
+            if let Some(passage) = &part.passage {
+                sum += passage.counts;
+            }
+        }
+        sum
+    }
+
+    fn pause_log(&self, end: Time) -> Vec<PauseInterval> {
+        let (graph, owner_of_node) = (&self.net.graph, &self.parts[0].owner_of_node);
+        let of = |lane| &self.parts[usize::from(owner_of_node[graph.lane_from(lane).index()])].wires;
+        let logged = |lane| of(lane).lossless.as_ref().map_or(Vec::new(), |of| of.pause_log(lane, end));
+        graph.lanes().flat_map(logged).collect()
+    }
+
     fn added_by(&self, switch: SwitchId) -> Added {
         let node = self.net.graph.switch_node(switch);
         let part = &self.parts[usize::from(self.parts[0].owner_of_node[node.index()])];
@@ -215,7 +281,7 @@ impl Simulation {
 impl Results {
     /// What the tables and `summary.json` show.
     pub fn summary(&self, name: &str) -> VariantSummary {
-        self.collector.summary(name, &self.counters)
+        VariantSummary { deadlock: self.deadlock.clone(), ..self.collector.summary(name, &self.counters) }
     }
 }
 

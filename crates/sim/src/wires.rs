@@ -404,6 +404,14 @@ impl Wires {
         }
     }
 
+    /// A frame before a lane goes, so that others can move.
+    pub(crate) fn drop_for_remedy(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        if self.ports[lane.index()].flags.has(PortFlags::WATCHED) {
+            self.watch.on_drop(now, lane, self.frames.get(id));
+        }
+        self.frames.remove(id);
+    }
+
     /// There is no room for a frame before a lane.
     pub(crate) fn drop_frame(&mut self, now: Time, lane: LaneId, id: FrameId) {
         let port = &mut self.ports[lane.index()];

@@ -314,6 +314,7 @@ Examples:
   wiremend check tour
   wiremend check tour --set topology.k=16 --fail 1
   wiremend check tour --override edge0-0:h0:agg0-0 --rate 2Gbps --alpha 1/16
+  wiremend check deadlock --rate 5Gbps
   wiremend check mine.toml --override s1:h3:s0 --ttl 16 --json")]
 pub(crate) struct Check {
     /// A name of `wiremend list`, a path to a .toml file, or - for stdin
@@ -328,7 +329,7 @@ pub(crate) struct Check {
     /// Take up to so many links between switches down, in all ways; alike links of a fat-tree or leaf–spine once
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3))]
     pub(crate) fail: u32,
-    /// At this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
+    /// Beside the scenario's [[route]] entries: at this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
     /// several times
     #[arg(long = "override", value_name = "SWITCH:DEST:NEXT")]
     pub(crate) overrides: Vec<String>,

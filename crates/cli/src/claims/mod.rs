@@ -6,6 +6,7 @@
 
 mod completion;
 mod corruption;
+mod deadlock;
 mod gao;
 mod joshi;
 mod link;
@@ -26,6 +27,7 @@ const PAPERS: &[&[Claim]] = &[
     link::CLAIMS,
     linkguardian::TABLES,
     livelock::CLAIMS,
+    deadlock::CLAIMS,
     mending::OWN,
 ];
 

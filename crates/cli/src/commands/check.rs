@@ -8,7 +8,8 @@ use wiremend_fabric::deadlock::{
 };
 use wiremend_fabric::{Graph, Node, Topology};
 use wiremend_report::human;
-use wiremend_units::{NodeId, Rate, Span};
+use wiremend_sim::Phase;
+use wiremend_units::{NodeId, Rate, Span, Time};
 
 use crate::args::explain::Check as Asked;
 use crate::failure::{Answer, Failure};
@@ -28,16 +29,49 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let overrides = asked.overrides.iter().map(|text| parse_override(&graph, text));
     let overrides = overrides.collect::<Result<Vec<_>, _>>()?;
     let refused = |error: CheckError| Failure::Input(described(&graph, &error));
-    let check = Check::new(&graph, &overrides).map_err(refused)?;
-    let failures = failures(asked.fail, topology.as_ref().filter(|_| overrides.is_empty()), &graph);
+    let phases = wiremend_sim::phases(&variant.scenario, &graph).map_err(|error| input.refused(&error))?;
+    let (phase, check, verdict) = worst(&graph, phases, &overrides).map_err(refused)?;
+    let as_built = overrides.is_empty() && phase.overrides.is_empty();
+    let failures = failures(asked.fail, topology.as_ref().filter(|_| as_built), &graph);
     let failures = failures.map_err(refused)?;
-    let verdict = check.verdict();
     let survey = failures.and_then(|failures| check.survey(&failures));
-    let answer = Told { asked, graph: &graph, check: &check, verdict: &verdict, survey: survey.as_ref() };
+    let answer = Told {
+        asked,
+        graph: &graph,
+        phase: &phase,
+        check: &check,
+        verdict: &verdict,
+        survey: survey.as_ref(),
+    };
     terminal::print(&if asked.json { format!("{:#}\n", answer.json()) } else { answer.text() })?;
     let is_cyclic = |survey: &Survey| survey.cyclic_everywhere + survey.cyclic_at_the_link > 0;
     let is_free = verdict.order.is_some() && !survey.as_ref().is_some_and(is_cyclic);
     Ok(if is_free { Answer::Yes } else { Answer::No })
+}
+
+/// The first time in which the routes have circles, or else the last of the scenario's entries, or the routes as they are.
+fn worst<'g>(
+    graph: &'g Graph,
+    phases: Vec<Phase>,
+    overrides: &[Override],
+) -> Result<(Phase, Check<'g>, Verdict), CheckError> {
+    let mut worst = None;
+    for phase in phases {
+        // What is asked for here has the last word.
+        let is_new =
+            |one: &&Override| !overrides.iter().any(|asked| (asked.switch, asked.to) == (one.switch, one.to));
+        let all: Vec<_> = overrides.iter().chain(phase.overrides.iter().filter(is_new)).copied().collect();
+        let check = Check::new(graph, &all)?;
+        let verdict = check.verdict();
+        let is_cyclic = verdict.order.is_none();
+        if worst.is_none() || is_cyclic || !phase.overrides.is_empty() {
+            worst = Some((phase, check, verdict));
+        }
+        if is_cyclic {
+            break;
+        }
+    }
+    Ok(worst.expect("time has a phase"))
 }
 
 fn failures(count: u32, topology: Option<&Topology>, graph: &Graph) -> Result<Option<Failures>, CheckError> {
@@ -96,6 +130,8 @@ fn described(graph: &Graph, error: &CheckError) -> String {
 struct Told<'a> {
     asked: &'a Asked,
     graph: &'a Graph,
+    /// When the routes are as they were looked at.
+    phase: &'a Phase,
     check: &'a Check<'a>,
     verdict: &'a Verdict,
     survey: Option<&'a Survey>,
@@ -111,6 +147,9 @@ impl Told<'_> {
             count(self.check.class_count()),
             human::count(self.verdict.dependencies)
         );
+        if !self.phase.overrides.is_empty() {
+            text.push_str(&labelled("Routes", &self.when()));
+        }
         if let Some(order) = self.verdict.order {
             text.push_str(&labelled("Verdict", "none: no buffer waits for itself on these routes"));
             text.push_str(&labelled("Because", &reason(order)));
@@ -131,6 +170,17 @@ impl Told<'_> {
             None => {}
         }
         text
+    }
+
+    /// When the scenario's entries hold.
+    fn when(&self) -> String {
+        let Phase { start, stop, overrides } = self.phase;
+        let until = stop.map_or("on".to_owned(), |stop| format!("to {stop}"));
+        let entries = match overrides.len() {
+            1 => "an entry".to_owned(),
+            many => format!("{} entries", human::count(many as u64)),
+        };
+        format!("as they are from {start} {until}, with {entries} of the scenario")
     }
 
     fn circles(&self, verdict: &Verdict, max: usize) -> String {
@@ -228,6 +278,12 @@ impl Told<'_> {
         value["scenario"] = json!(self.asked.scenario);
         value["switches"] = json!(self.graph.switch_count());
         value["lanes"] = json!(self.check.lane_count());
+        let Phase { start, stop, overrides } = self.phase;
+        value["routes"] = json!({
+            "entries": overrides.len(),
+            "start_s": start.since(Time::ZERO).as_secs_f64(),
+            "stop_s": stop.map(|stop| stop.since(Time::ZERO).as_secs_f64()),
+        });
         value["classes"] = json!(self.check.class_count());
         value["failures"] = json!(self.survey.map(|survey| {
             let case = |case: &Case| {

@@ -32,6 +32,7 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     let batch = Batch { input: &input, runs, sums, threads, output: output.as_ref() };
     let (sums, ran) = batch.run()?;
 
+    let drawings: Vec<String> = ran.iter().filter_map(|ran| ran.pauses.clone()).take(DRAWINGS_MAX).collect();
     let (compared, captures) = compare(&variants, &sums, ran);
     let (summaries, failed): (Vec<_>, Vec<_>) = compared.into_iter().unzip();
     let summary = Summary {
@@ -48,6 +49,7 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
             title: input.title(),
             sentences: &[vec![unwrapped(&input.file.scenario.about)], sentences.clone()].concat(),
             summary: &summary,
+            drawings: &drawings,
             scenario: input.file.text(),
             command: &command(asked, summary.seed),
         };
@@ -56,8 +58,13 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     captures.into_iter().try_for_each(NewFile::finish).map_err(|error| Failure::file(&error))?;
     let text = if asked.json { to_json(&summary) } else { told(&input, &summary, &failed, &sentences) };
     terminal::print(&text)?;
-    Ok(Answer::Yes)
+    let is_deadlocked =
+        |variant: &VariantSummary| variant.deadlock.as_ref().is_some_and(|found| found.ended_run);
+    Ok(if summary.variants.iter().any(is_deadlocked) { Answer::No } else { Answer::Yes })
 }
+
+/// Drawings of single runs in a report.
+const DRAWINGS_MAX: usize = 12;
 
 /// What a newcomer sees who asks for nothing.
 pub(super) fn tour() -> Result<Answer, Failure> {
@@ -190,7 +197,14 @@ fn compare(
     let mut compared: Vec<_> = variants.iter().zip(sums).map(summary).collect();
     let mut captures = Vec::new();
     for one in ran {
-        compared[one.sum].1.merge(one.failed);
+        let (summary, failed) = &mut compared[one.sum];
+        failed.merge(one.failed);
+        // Of several seeds, one that it ended says more than one that went on.
+        let known = summary.deadlock.as_ref().is_some_and(|found| found.ended_run);
+        if !known && one.deadlock.as_ref().is_some_and(|found| found.ended_run || summary.deadlock.is_none())
+        {
+            summary.deadlock = one.deadlock;
+        }
         captures.extend(one.captures);
     }
     (compared, captures)

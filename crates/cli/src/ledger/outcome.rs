@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{Metric, SeriesRow, VariantSummary};
-use wiremend_sim::Results;
+use wiremend_sim::{PauseCounters, Results};
 use wiremend_units::LaneId;
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
 
@@ -40,10 +40,15 @@ pub(crate) struct Lane {
     pub(crate) tx_bytes: u64,
     pub(crate) corrupted: u64,
     pub(crate) dropped: u64,
+    /// How long its sender had to hold a class.
+    #[serde(default)]
+    pub(crate) paused_ns: u64,
 }
 
 impl Outcome {
     pub(crate) fn new(name: &str, graph: &Graph, results: &Results, took_s: f64) -> Self {
+        let held = |port: &PauseCounters| (port.lane, port.paused.iter().map(|paused| paused.as_ns()).sum());
+        let paused: BTreeMap<LaneId, u64> = results.pauses.iter().map(held).collect();
         let lane = |lane: LaneId| {
             let counted = &results.lanes[lane.index()];
             let carried = Lane {
@@ -52,6 +57,7 @@ impl Outcome {
                 tx_bytes: counted.tx_bytes,
                 corrupted: counted.corrupted,
                 dropped: counted.dropped,
+                paused_ns: paused.get(&lane).copied().unwrap_or(0),
             };
             (graph.lane_name(lane), carried)
         };
@@ -81,8 +87,13 @@ impl Outcome {
 
     /// What a direction of a link carried. Nothing, if there is no such link in the scenario any more.
     pub(crate) fn lane(&self, name: &str) -> Lane {
-        let nothing = Lane { rate_bps: 0, tx_frames: 0, tx_bytes: 0, corrupted: 0, dropped: 0 };
+        let nothing = Lane { rate_bps: 0, tx_frames: 0, tx_bytes: 0, corrupted: 0, dropped: 0, paused_ns: 0 };
         self.lanes.get(name).copied().unwrap_or(nothing)
+    }
+
+    /// Every direction of every link by its name.
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = (&str, &Lane)> {
+        self.lanes.iter().map(|(name, lane)| (name.as_str(), lane))
     }
 
     /// Bytes on all links, MAC header to FCS, each link that a frame crossed counted.

@@ -139,7 +139,7 @@ impl Job {
         let mut watcher = Watcher { number, shared, expected: Expected::of(scenario), samples: Vec::new() };
         let results = simulation.run(&mut watcher).map_err(|error| Failure::file(&error))?;
         match results.ending {
-            Ending::Complete | Ending::TimeLimit | Ending::Stalled => {}
+            Ending::Complete | Ending::TimeLimit | Ending::Stalled | Ending::Deadlock => {}
             Ending::Interrupted => return Err(Failure::Interrupted(signals::caught().unwrap_or(0))),
             Ending::Memory => {
                 let what = format!("not enough memory is free for `{}`; try --threads 1", self.command);

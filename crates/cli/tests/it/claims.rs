@@ -70,6 +70,10 @@ fn a_mechanism_that_is_changed_turns_its_claims_red() {
         ("V2", "transport.recovery=go-back-0"),
         // Without a drop there is nothing to waste.
         ("V2", "impair=[]"),
+        // Nobody looks long enough to see that nothing moves.
+        ("P1", "deadlock.still=3s"),
+        // Without a wrong entry there is no loop.
+        ("P3", "route=[]"),
     ] {
         let ended = wiremend(&["repro", claim, "--quick", "--json", "--set", set]);
         assert_eq!(ended.code, Some(1), "{claim} {set}: {}", ended.stderr);

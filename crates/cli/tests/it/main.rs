@@ -4,6 +4,7 @@ mod bad_input;
 mod captures;
 mod check;
 mod claims;
+mod deadlock;
 mod decode;
 mod dissector;
 #[cfg(target_os = "linux")]

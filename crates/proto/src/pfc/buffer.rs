@@ -197,6 +197,36 @@ impl Buffer {
         Bytes::new(self.queues[first..first + CLASSES].iter().map(|queue| queue.below + queue.headroom).sum())
     }
 
+    /// Bytes of a class that came in by `port` and have not left.
+    pub fn held_in(&self, port: u16, class: u8) -> Bytes {
+        let queue = &self.queues[Self::index(port, class)];
+        Bytes::new(queue.below + queue.headroom)
+    }
+
+    /// Whether the neighbour behind `port` must wait with a class.
+    pub fn is_stopped(&self, port: u16, class: u8) -> bool {
+        self.queues[Self::index(port, class)].is_stopped
+    }
+
+    /// Whether it would still have to if nothing more came and only `left` bytes of each port and class stayed.
+    pub fn stays_stopped(&self, port: u16, class: u8, left: impl Fn(u16, u8) -> u64) -> bool {
+        let places =
+            (0..self.ports.len() as u16).flat_map(|port| (0..CLASSES as u8).map(move |class| (port, class)));
+        let shared_by = |(port, class): (u16, u8)| {
+            // What leaves gives headroom back first.
+            let below = self.queues[Self::index(port, class)].below.min(left(port, class));
+            below.saturating_sub(self.reserve(class))
+        };
+        let shared: u64 = places.map(shared_by).sum();
+        let limit = self.config.alpha.of(self.shared_max - shared);
+        let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
+        let queue = &self.queues[Self::index(port, class)];
+        let stays = left(port, class);
+        let headroom = queue.headroom.saturating_sub(queue.below + queue.headroom - stays);
+        let below = queue.below.min(stays);
+        queue.is_stopped && !(headroom == 0 && below.saturating_sub(reserve) + offset <= limit)
+    }
+
     /// What was counted.
     pub fn counters(&self) -> &Counters {
         &self.counters

@@ -117,6 +117,12 @@ impl<'a> Fitted<'a> {
     }
 }
 
+/// The marks of an axis with fixed ends: value and label.
+pub(crate) fn fitted_ticks(axis: &Axis, wanted: usize) -> Vec<(f64, String)> {
+    let ticks = Fitted::new(axis, std::iter::empty()).ticks(wanted).into_iter();
+    ticks.filter(|tick| tick.is_major).map(|tick| (tick.value, tick.label)).collect()
+}
+
 fn usable(scale: Scale, value: f64) -> bool {
     value.is_finite()
         && match scale {

@@ -14,6 +14,7 @@ pub mod figures;
 pub(crate) mod style;
 mod ticks;
 
+pub(crate) use axis::fitted_ticks;
 pub use axis::{Axis, Scale, Unit};
 pub use bars::{Bar, Bars};
 pub use curves::{Curve, Line, Plot};

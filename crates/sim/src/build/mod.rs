@@ -5,6 +5,8 @@ mod impair;
 mod lossless;
 mod pause;
 mod protect;
+mod remedy;
+mod route;
 mod topology;
 mod workload;
 
@@ -16,6 +18,7 @@ use wiremend_proto::{cc, rc};
 use wiremend_scenario::{DummiesWhen, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
 use wiremend_units::{LaneId, Span, Time, stream_seed};
 
+use crate::detour::Detours;
 use crate::egress::Egress;
 use crate::host::{Host, Tally};
 use crate::lossless::Lossless;
@@ -32,6 +35,7 @@ use crate::simulation::Options;
 use crate::source::Sources;
 use crate::wires::Wires;
 
+pub use route::{Phase, phases};
 pub(crate) use topology::links;
 pub use topology::network;
 
@@ -100,6 +104,8 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
     let buffers = lossless::place(scenario, &net)?;
+    let detours =
+        Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
     let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
@@ -112,6 +118,11 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         });
         part.script =
             Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
+    }
+    for part in &mut parts {
+        part.detours.clone_from(&detours);
+        remedy::place(scenario, options, part);
+        part.is_plain = part.repeaters.is_none() && part.detours.is_none() && part.passage.is_none();
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
@@ -153,6 +164,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         stop_at: Time::ZERO + scenario.stop.after,
         lookahead: net.plan.lookahead,
         sample_every,
+        deadlock: remedy::observer(scenario),
         memory,
     };
     Ok(Built { parts, limits, net })
@@ -329,6 +341,9 @@ fn new_part(
             .transport
             .repeats
             .map(|config| Box::new(Repeaters::new(config, graph.switch_count() as usize))),
+        detours: None,
+        passage: None,
+        is_plain: true,
         events: 0,
         sampled: Vec::new(),
         samples: Vec::new(),

@@ -313,6 +313,7 @@ impl Host {
             ttl: transport.ttl,
             copy: transmit.copy,
             replica: 0,
+            bounces: 0,
             purpose: transmit.purpose,
             header: HeaderId::NONE,
         };
@@ -355,6 +356,7 @@ impl Host {
             ttl: raw.ttl,
             copy: 0,
             replica: 0,
+            bounces: 0,
             purpose: Purpose::New,
             header: HeaderId::NONE,
         };
@@ -390,6 +392,7 @@ pub(super) fn answer(
         ttl: transport.ttl,
         copy,
         replica: 0,
+        bounces: 0,
         purpose: if copy > 0 { Purpose::Again } else { Purpose::New },
         header: HeaderId::NONE,
     }

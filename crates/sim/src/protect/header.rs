@@ -8,6 +8,7 @@ use wiremend_proto::link::{self, paper};
 use wiremend_proto::pfc;
 use wiremend_wire::Quanta;
 
+use crate::deadlock::Probe;
 use crate::frame::Frame;
 
 /// What the two ends of a link say to each other by a frame.
@@ -23,6 +24,8 @@ pub enum Header {
     Fec(fec::Signal),
     /// Of a PFC frame, which has no other bytes: what it says, by class.
     Pfc(pfc::Classes),
+    /// Of a frame that asks whether a port waits for itself.
+    Probe(Probe),
     /// None on the wire: a frame over a link whose protection has not begun or has ended, of which the receiver must know.
     Bare,
 }
@@ -34,7 +37,7 @@ impl Header {
             Self::Link(signal) => signal.added_len(),
             Self::Prototype(signal) => signal.added_len(),
             Self::Fec(signal) => signal.added_len(),
-            Self::Pause(_) | Self::Pfc(_) | Self::Bare => 0,
+            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Bare => 0,
         }
     }
 }
@@ -78,7 +81,7 @@ impl Header {
                 };
                 (kind, u32::from(seq))
             }
-            Self::Pause(_) | Self::Pfc(_) | Self::Fec(_) | Self::Bare => return None,
+            Self::Pause(_) | Self::Pfc(_) | Self::Probe(_) | Self::Fec(_) | Self::Bare => return None,
         };
         Some(LinkFacts { kind, seq })
     }

@@ -127,7 +127,7 @@ impl Prototype {
                 let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
                 arrival.verdict.or(carries)
             }
-            Header::Link(_) | Header::Fec(_) | Header::Pfc(_) | Header::Bare => {
+            Header::Link(_) | Header::Fec(_) | Header::Pfc(_) | Header::Probe(_) | Header::Bare => {
                 unreachable!("both ends of a link speak the same")
             }
         }

@@ -1,0 +1,142 @@
+//! P1: how fast packets have to enter a loop.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use super::source;
+use crate::ledger::number::{count, fraction, rate_bps};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "P1",
+    title: "least rate that makes a loop a deadlock",
+    source: source!("section 3.2, Fig. 2"),
+    paper: "A loop of n switches at B drains at most nB/TTL, so that it becomes a deadlock above that. For n = 2 and 40 Gb/s: 5 Gb/s with TTL 16 (measured about 6), \
+            1.25 Gb/s with TTL 64 (measured about 1.3); measured rates are slightly above nB/TTL",
+    method: "A ring of n = 2, 3, 4 switches at 40 Gb/s, and a source without transport at rates around B/⌈h/n⌉, where h are the lanes of the ring that a packet crosses: the \
+             TTL with which it enters the first of them. Below that rate the first lane of the ring, which each packet crosses ⌈h/n⌉ times, can carry all. The measured least rate is the lowest at which the observer \
+             with full sight found a deadlock. Reproduced if it is above B/⌈h/n⌉ by at most 5 % at all TTLs and n, and no rate below B/⌈h/n⌉ makes a deadlock. The fluid form nB/TTL stands beside it",
+    runs,
+    judge,
+};
+
+const SWITCHES: [u32; 3] = [2, 3, 4];
+const TTLS: [u32; 3] = [16, 32, 64];
+const B_BPS: f64 = 40e9;
+/// Rates that are tried, over B/⌈h/n⌉.
+const QUICK: &[f64] = &[0.98, 1.02, 1.04];
+const FULL: &[f64] = &[0.9, 0.95, 0.98, 0.99, 0.995, 1.005, 1.01, 1.02, 1.03, 1.04, 1.05];
+const ABOVE: f64 = 0.05;
+/// What the draft measured with two switches: TTL and least rate.
+const PAPER: [(f64, f64); 2] = [(16.0, 6e9), (64.0, 1.3e9)];
+
+fn exact(n: u32, ttl: u32) -> f64 {
+    B_BPS / f64::from(ttl.div_ceil(n))
+}
+
+fn fluid(n: u32, ttl: u32) -> f64 {
+    f64::from(n) * B_BPS / f64::from(ttl)
+}
+
+fn factors(effort: Effort) -> &'static [f64] {
+    effort.choose(QUICK, FULL)
+}
+
+/// The switch that the source hangs on takes 1 before the first lane of the ring.
+fn run(n: u32, ttl: u32, factor: f64) -> Run {
+    let rate = (exact(n, ttl) * factor).round();
+    // What is above ends by itself; what is below never does.
+    let stop = if factor > 1.0 { "1s" } else { "100ms" };
+    Run::of("claims/loop-rate")
+        .variant(format!("n = {n}"))
+        .set("workload.0.rate", format!("{rate}bps"))
+        .set("workload.0.ttl", ttl + 1)
+        .set("stop.after", stop)
+        .seconds(0.5)
+}
+
+fn all() -> impl Iterator<Item = (u32, u32)> {
+    SWITCHES.into_iter().flat_map(|n| TTLS.map(|ttl| (n, ttl)))
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    all().flat_map(|(n, ttl)| factors(effort).iter().map(move |factor| run(n, ttl, *factor))).collect()
+}
+
+fn is_deadlocked(results: &Results<'_>, n: u32, ttl: u32, factor: f64) -> bool {
+    results.of(&run(n, ttl, factor)).summary.deadlocks.found > 0
+}
+
+/// The lowest of the rates that made a deadlock, over B/⌈h/n⌉.
+fn least(results: &Results<'_>, n: u32, ttl: u32) -> Option<f64> {
+    factors(results.effort()).iter().copied().find(|factor| is_deadlocked(results, n, ttl, *factor))
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut rows = Vec::new();
+    for (n, ttl) in all() {
+        let what = format!("n = {n}, TTL {ttl}");
+        let found = least(results, n, ttl);
+        let above = found.map_or(1.0, |factor| factor - 1.0);
+        judgement.must(format!("above B/⌈h/n⌉, {what}"), fraction(above).between(0.0, ABOVE));
+        let tried = factors(results.effort()).iter();
+        let below = tried.clone().filter(|factor| **factor < 1.0 && is_deadlocked(results, n, ttl, **factor));
+        judgement.must(format!("deadlocks below it, {what}"), count(below.count() as u64).is(0));
+        let over = tried.clone().filter(|factor| **factor > 1.0);
+        let missed = over.clone().filter(|factor| !is_deadlocked(results, n, ttl, **factor));
+        judgement
+            .must(format!("rates above it without a deadlock, {what}"), count(missed.count() as u64).is(0));
+        let measured = exact(n, ttl) * (1.0 + above);
+        judgement.printed(
+            format!("not below nB/TTL, {what}"),
+            rate_bps(measured).at_least(fluid(n, ttl)),
+            REASON,
+        );
+        let rates = [exact(n, ttl), fluid(n, ttl), measured].map(human::rate_bps);
+        rows.push([vec![n.to_string(), ttl.to_string()], rates.to_vec()].concat());
+    }
+    judgement.table(&["n", "TTL", "B/⌈h/n⌉", "nB/TTL", "least rate measured"], rows);
+    judgement.plot("p1", &figure(results));
+    let told = |ttl| {
+        let of = |n: u32| {
+            let factor = least(results, n, ttl).unwrap_or(f64::NAN);
+            human::rate_bps(exact(n, ttl) * factor)
+        };
+        format!("TTL {ttl}: {}, {}, {}", of(2), of(3), of(4))
+    };
+    judgement.finding(
+        format!("least rates for n = 2, 3, 4: {}", TTLS.map(told).join("; ")),
+        "The lane that all packets enter by is crossed ⌈h/n⌉ times by each, and carries B at most",
+    )
+}
+
+const REASON: &str = "nB/TTL spreads the load of a packet evenly over the loop's lanes; where n does not divide the TTL, the first lane is crossed once more than the others, and it is \
+                      full at B/⌈h/n⌉, which is less";
+
+fn figure(results: &Results<'_>) -> Plot {
+    let measured = |n: u32| Curve {
+        name: format!("measured, n = {n}"),
+        points: TTLS
+            .iter()
+            .filter_map(|ttl| Some((f64::from(*ttl), exact(n, *ttl) * least(results, n, *ttl)?)))
+            .collect(),
+        line: Line::Marked,
+    };
+    let ttls = || (8..=40).map(|step| 2 * step);
+    let form = |name: String, of: &dyn Fn(u32) -> f64, line: Line| Curve {
+        name,
+        points: ttls().map(|ttl| (f64::from(ttl), of(ttl))).collect(),
+        line,
+    };
+    let forms = SWITCHES.map(|n| form(format!("nB/TTL, n = {n}"), &move |ttl| fluid(n, ttl), Line::Straight));
+    let exact = form("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::StepAfter);
+    let paper = Curve { name: "draft, n = 2".to_owned(), points: PAPER.to_vec(), line: Line::Marked };
+    Plot {
+        title: "Least injection rate that makes a loop a deadlock".to_owned(),
+        description: "Least injection rate against the TTL with which packets enter the loop.".to_owned(),
+        x: Axis::new("TTL", Scale::Linear, Unit::Number).with_range(10.0, 80.0),
+        y: Axis::new("least injection rate", Scale::Linear, Unit::RateBps),
+        curves: SWITCHES.map(measured).into_iter().chain([paper]).chain(forms).chain([exact]).collect(),
+    }
+}

@@ -1,0 +1,213 @@
+//! P4: what ends a deadlock, and what keeps it from forming.
+
+use wiremend_measure::Metric;
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use super::source;
+use crate::ledger::number::{count, fraction, number, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "P4",
+    title: "detection and resolution, and what they cost",
+    source: source!("section 4 (solution: \"to be added\")"),
+    paper: "No solution is given; an effective one to detect and resolve deadlocks caused by all kinds of loops is asked for, in addition to fast loop detection",
+    method: "The fault of P3, a loop of 5 ms at one leaf, with six remedies, and the same remedies under congestion that is no deadlock (15 hosts send to one that stands still for 10 ms). Lost are packets that the remedy or a \
+             lossy class dropped; recovery is the time from closure until an observer with full sight sees the deadlock no more; collateral is how long ports outside the loop had to hold. Reproduced if without a remedy the deadlock stays, if \
+             with each it is gone at the end or never was, if probes lose at most a twentieth of the packets that a watchdog of the same fault loses and recover within 1 ms, if the loop guard drops nothing but packets that came again and nobody is ever held, \
+             and if neither raises a false alarm under congestion",
+    runs,
+    judge,
+};
+
+const NONE: &str = "none";
+const WATCHDOG: &str = "watchdog";
+const FAST: &str = "fast watchdog";
+const PROBES: &str = "probes";
+const GUARD: &str = "loop guard";
+const REMEDIES: [&str; 6] = [WATCHDOG, FAST, "demotion by TTL", "demotion by bounces", PROBES, GUARD];
+const LEAVES: u32 = 4;
+const HOSTS_PER_LEAF: u32 = 4;
+/// The lanes of the loop.
+const LOOP: [&str; 2] = ["spine0>leaf1", "leaf1>spine0"];
+/// Who is sent around.
+const LOOPING: &str = "leaf1>h4";
+
+/// The fault. A watchdog with its usual times needs a longer look.
+fn fault(remedy: &'static str) -> Run {
+    let run = Run::of("claims/deadlock").variant(remedy).seconds(2.0);
+    if remedy == WATCHDOG { run.set("stop.after", "450ms").seconds(8.0) } else { run }
+}
+
+fn congested(remedy: &'static str) -> Run {
+    let run = Run::of("claims/congestion").variant(remedy).seconds(1.0);
+    // As long as it takes a watchdog with its usual times to see something.
+    if remedy == WATCHDOG { run.set("stop.after", "250ms").seconds(5.0) } else { run }
+}
+
+/// The fabric without the fault.
+fn calm() -> Run {
+    Run::of("claims/deadlock").variant(NONE).set("route", "[]").seconds(3.0)
+}
+
+fn runs(_: Effort) -> Vec<Run> {
+    let faults = [NONE].into_iter().chain(REMEDIES).map(fault);
+    faults.chain(REMEDIES.map(congested)).chain([calm()]).collect()
+}
+
+/// Packets that were dropped for want of room in a lossy class or by the remedy. TTLs end in any case.
+fn lost(outcome: &Outcome) -> u64 {
+    let of = outcome.summary.dropped_frames;
+    of.buffer + of.remedy
+}
+
+/// Frames that hosts other than the one of the loop got by an instant.
+fn delivered(outcome: &Outcome, until_ns: u64) -> f64 {
+    let lanes = (0..LEAVES * HOSTS_PER_LEAF).map(|host| format!("leaf{}>h{host}", host / HOSTS_PER_LEAF));
+    let of = |lane: String| {
+        let samples = outcome.series(&lane, Metric::TxBytes).iter();
+        samples.filter(|(at, _)| *at <= until_ns).map(|(_, bytes)| *bytes).sum::<u64>()
+    };
+    lanes.filter(|lane| lane != LOOPING).map(of).sum::<u64>() as f64
+}
+
+/// How long ports outside the loop had to hold.
+fn collateral_ns(outcome: &Outcome) -> f64 {
+    let held = outcome.lanes().filter(|(name, _)| !LOOP.contains(name)).map(|(_, lane)| lane.paused_ns);
+    held.sum::<u64>() as f64
+}
+
+fn recovery_ns(outcome: &Outcome) -> f64 {
+    let of = outcome.summary.deadlocks;
+    if of.found > of.resolved { f64::INFINITY } else { of.stood_ns as f64 / of.found.max(1) as f64 }
+}
+
+fn false_alarms(outcome: &Outcome) -> u64 {
+    let of = outcome.summary.deadlocks;
+    of.false_storms + of.false_proofs + of.looped_frames
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let of = |remedy| results.of(&fault(remedy));
+    let none = of(NONE).summary.deadlocks;
+    judgement.must("deadlocks that stay without a remedy", count(none.found - none.resolved).is(1));
+    for remedy in REMEDIES {
+        let counts = of(remedy).summary.deadlocks;
+        judgement.must(format!("deadlocks that stay, {remedy}"), count(counts.found - counts.resolved).is(0));
+        let frames = of(remedy).summary.flow_control.lossless_dropped;
+        judgement.must(format!("lossless packets dropped for want of room, {remedy}"), count(frames).is(0));
+    }
+    let (probes, fast) = (lost(of(PROBES)) as f64, lost(of(FAST)) as f64);
+    judgement.must(
+        "packets that probes cost, over a fast watchdog's",
+        fraction(probes / fast.max(1.0)).at_most(0.05),
+    );
+    judgement.must("recovery by probes", time_ns(recovery_ns(of(PROBES))).at_most(1e6));
+    judgement
+        .must("deadlocks that probes ended", number(of(PROBES).summary.deadlocks.found as f64).at_least(1.0));
+    let guard = of(GUARD).summary.deadlocks;
+    judgement.must("deadlocks with a loop guard", count(guard.found).is(0));
+    judgement.must(
+        "packets that it dropped and had not seen before",
+        count(lost(of(GUARD)) - guard.repeated_frames).is(0),
+    );
+    judgement.must("pauses with a loop guard", count(of(GUARD).summary.flow_control.pauses).is(0));
+    for remedy in REMEDIES {
+        let calm = results.of(&congested(remedy));
+        judgement
+            .must(format!("deadlocks under congestion, {remedy}"), count(calm.summary.deadlocks.found).is(0));
+        if [PROBES, GUARD].contains(&remedy) {
+            judgement
+                .must(format!("false alarms under congestion, {remedy}"), count(false_alarms(calm)).is(0));
+        }
+    }
+    let dogs = false_alarms(results.of(&congested(FAST)));
+    judgement.must(
+        "false alarms of a fast watchdog, so that the congestion is one",
+        number(dogs as f64).at_least(1.0),
+    );
+    judgement.table(
+        &[
+            "",
+            "closed",
+            "recovery",
+            "packets lost",
+            "bytes others got in 60 ms",
+            "held outside the loop",
+            "hosts held",
+            "false alarms",
+        ],
+        rows(results),
+    );
+    judgement.plot("p4", &figure(results));
+    let told = |remedy| {
+        let outcome = of(remedy);
+        let recovery = if outcome.summary.deadlocks.found == 0 {
+            "never closed".to_owned()
+        } else {
+            format!("gone after {}", human::time_ns(recovery_ns(outcome)))
+        };
+        format!("{remedy}: {recovery}, {} packets lost", human::count(lost(outcome)))
+    };
+    judgement.finding(
+        REMEDIES.map(told).join("; "),
+        "A watchdog waits for what no congestion would last, and then drops a whole queue and all that comes for it. A probe proves the circle within a round trip of it, and a few packets make room for all others to move one place on. Best is not to let it form: \
+         a packet that comes again is lost in any case",
+    )
+}
+
+fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
+    let base = delivered(results.of(&calm()), MEASURED_NS);
+    let row = |remedy: &'static str| {
+        let outcome = results.of(&fault(remedy));
+        let counts = outcome.summary.deadlocks;
+        let recovery = recovery_ns(outcome);
+        let alarms = if remedy == NONE {
+            "–".to_owned()
+        } else {
+            human::count(false_alarms(results.of(&congested(remedy))))
+        };
+        vec![
+            remedy.to_owned(),
+            counts.closed_ns.map_or("never".to_owned(), |closed| human::time_ns(closed as f64)),
+            match counts.found {
+                0 => "–".to_owned(),
+                _ if recovery.is_infinite() => "never".to_owned(),
+                1 => human::time_ns(recovery),
+                many => format!("{} on average of {many}", human::time_ns(recovery)),
+            },
+            human::count(lost(outcome)),
+            format!("{} %", human::percent(delivered(outcome, MEASURED_NS) / base.max(1.0))),
+            human::time_ns(collateral_ns(outcome)),
+            human::count(outcome.summary.flow_control.paused_hosts),
+            alarms,
+        ]
+    };
+    [NONE].into_iter().chain(REMEDIES).map(row).collect()
+}
+
+/// All are compared over the same time.
+const MEASURED_NS: u64 = 60_000_000;
+
+/// What the others get over time.
+fn figure(results: &Results<'_>) -> Plot {
+    const STEP_NS: u64 = 500_000;
+    let curve = |remedy: &'static str| {
+        let outcome = results.of(&fault(remedy));
+        let point = |step: u64| {
+            let bytes = delivered(outcome, (step + 1) * STEP_NS) - delivered(outcome, step * STEP_NS);
+            ((step * STEP_NS) as f64, bytes * 8.0 / (STEP_NS as f64 * 1e-9))
+        };
+        Curve { name: remedy.to_owned(), points: (0..30).map(point).collect(), line: Line::StepAfter }
+    };
+    Plot {
+        title: "What hosts get that nobody sends around: loop from 1 to 6 ms".to_owned(),
+        description: "Bits per second that arrive at all hosts but the one of the loop, over time."
+            .to_owned(),
+        x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+        y: Axis::new("arriving", Scale::Linear, Unit::RateBps),
+        curves: [NONE, FAST, PROBES, GUARD].map(curve).to_vec(),
+    }
+}

@@ -1,0 +1,130 @@
+//! P3: a deadlock outlives its loop, and spreads.
+
+use wiremend_measure::Metric;
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use super::source;
+use crate::ledger::number::{count, fraction, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "P3",
+    title: "the loop goes, the deadlock stays",
+    source: source!("section 3.1, Fig. 1"),
+    paper: "Once buffers wait for each other in a circle the deadlock holds persistently even after the loop is eliminated, and more and more devices outside the loop are paused",
+    method: "Four leaves, two spines, sixteen hosts; one leaf sends back what it gets for one of its hosts, for 5 ms. Reproduced if the deadlock is still seen at the end of the run, ten times as long after the loop is gone, \
+             if hosts other than the one that sent into the loop are paused for all of the last half of the run, and if the same loop for 1 ms, which is less than it takes to fill, leaves no deadlock and loses nothing but what was in the loop",
+    runs,
+    judge,
+};
+
+/// Hosts, and their leaves.
+const HOSTS: u32 = 16;
+const HOSTS_PER_LEAF: u32 = 4;
+/// Who sends into the loop.
+const LOOPING: u32 = 0;
+const LOOP_ENDS_NS: f64 = 6e6;
+
+fn long() -> Run {
+    Run::of("claims/deadlock").variant("none").seconds(2.0)
+}
+
+fn short() -> Run {
+    long().set("route.0.stop", "2ms")
+}
+
+fn runs(_: Effort) -> Vec<Run> {
+    vec![long(), short()]
+}
+
+fn uplink(host: u32) -> String {
+    format!("h{host}>leaf{}", host / HOSTS_PER_LEAF)
+}
+
+/// Hosts outside the loop that had to hold at each of the samples of the last half.
+fn held(outcome: &Outcome) -> Vec<u32> {
+    let is_held = |host: &u32| {
+        let samples = outcome.series(&uplink(*host), Metric::PausedClasses);
+        let last = &samples[samples.len() / 2..];
+        !last.is_empty() && last.iter().all(|(_, paused)| *paused > 0)
+    };
+    (0..HOSTS).filter(|host| *host != LOOPING).filter(is_held).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let (long, short) = (results.of(&long()), results.of(&short()));
+    let (deadlocks, end_ns) = (long.summary.deadlocks, long.summary.simulated_ns as f64);
+    judgement.must("deadlocks", count(deadlocks.found).is(1));
+    judgement.must("deadlocks that ended", count(deadlocks.resolved).is(0));
+    let closed = deadlocks.closed_ns.unwrap_or(0) as f64;
+    judgement.must(
+        "last seen after the loop was gone",
+        time_ns(closed + deadlocks.stood_ns as f64 - LOOP_ENDS_NS).at_least(50e6),
+    );
+    let held = held(long);
+    judgement.must("hosts outside the loop that are held to the end", number_of(held.len()));
+    judgement.must("deadlocks of the short loop", count(short.summary.deadlocks.found).is(0));
+    judgement.must("ports held at the end of it", count(held_at_end(short)).is(0));
+    let (sent, got) = traffic(short);
+    judgement.must(
+        "delivered of what hosts sent, short loop",
+        fraction(got as f64 / sent.max(1) as f64).at_least(0.98),
+    );
+    judgement.plot("p3", &figure(long, short));
+    let names: Vec<_> = held.iter().map(|host| format!("h{host}")).collect();
+    judgement.finding(
+        format!(
+            "closed {} after the loop began, still there {} after it was gone ({} of {} ms); held to the end: {} of {} hosts outside the loop ({}). A loop of 1 ms leaves nothing: {} packets ended by TTL",
+            human::time_ns(closed - 1e6),
+            human::time_ns(closed + deadlocks.stood_ns as f64 - LOOP_ENDS_NS),
+            human::time_ns(deadlocks.stood_ns as f64),
+            (end_ns / 1e6).round(),
+            held.len(),
+            HOSTS - 1,
+            names.join(", "),
+            human::count(short.summary.dropped_frames.ttl),
+        ),
+        "Packets that stand in the two queues can never reach the switch that would now forward them rightly, and whoever has a packet behind them waits too",
+    )
+}
+
+fn number_of(hosts: usize) -> crate::ledger::number::Test {
+    crate::ledger::number::number(hosts as f64).at_least(3.0)
+}
+
+fn held_at_end(outcome: &Outcome) -> u64 {
+    let is_held = |host: &u32| {
+        outcome.series(&uplink(*host), Metric::PausedClasses).last().is_some_and(|last| last.1 > 0)
+    };
+    (0..HOSTS).filter(is_held).count() as u64
+}
+
+/// Frames that hosts sent and that came to hosts.
+fn traffic(outcome: &Outcome) -> (u64, u64) {
+    let leaf = |host: u32| host / HOSTS_PER_LEAF;
+    let sent = (0..HOSTS).map(|host| outcome.lane(&uplink(host)).tx_frames).sum();
+    // PFC frames go the same way and are few.
+    let got = (0..HOSTS).map(|host| outcome.lane(&format!("leaf{}>h{host}", leaf(host))).tx_frames).sum();
+    (sent, got)
+}
+
+fn figure(long: &Outcome, short: &Outcome) -> Plot {
+    let curve = |name: &str, outcome: &Outcome| {
+        let series: Vec<_> =
+            (0..HOSTS).map(|host| outcome.series(&uplink(host), Metric::PausedClasses)).collect();
+        let samples = series.first().map_or(0, |first| first.len());
+        let held =
+            |at: usize| series.iter().filter(|one| one.get(at).is_some_and(|sample| sample.1 > 0)).count();
+        let point = |at: usize| (series[0][at].0 as f64, held(at) as f64);
+        Curve { name: name.to_owned(), points: (0..samples).map(point).collect(), line: Line::StepAfter }
+    };
+    Plot {
+        title: "Hosts that are held: a loop from 1 to 6 ms, and one from 1 to 2 ms".to_owned(),
+        description: "How many of sixteen hosts have to hold, over time.".to_owned(),
+        x: Axis::new("time", Scale::Linear, Unit::TimeNs).with_range(0.0, 30e6),
+        y: Axis::new("hosts that hold", Scale::Linear, Unit::Number).with_range(0.0, 16.0),
+        curves: vec![curve("loop of 5 ms", long), curve("loop of 1 ms", short)],
+    }
+}

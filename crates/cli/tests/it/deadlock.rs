@@ -1,0 +1,90 @@
+//! Loops and deadlocks from the command line: named, drawn, foreseen, refused.
+
+use std::fs;
+
+use crate::program::{wiremend, wiremend_with};
+
+/// The PFC draft's Fig. 1, with little room.
+const LOOP: &str = "title = \"two switches\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\nrate = \"40Gbps\"\n\
+    [switch.lossless]\nclasses = [3]\nbuffer = \"600kB\"\nalpha = \"1/4\"\n\
+    [[workload]]\nkind = \"cbr\"\nsrc = \"h0\"\ndst = \"h3\"\nrate = \"5Gbps\"\nclass = 3\n\
+    [[route]]\nswitch = \"s1\"\nto = \"h3\"\nnext = \"s0\"\nstart = \"100us\"\nstop = \"2ms\"\n[stop]\nafter = \"4ms\"\n";
+
+#[test]
+fn a_deadlocked_run_ends_by_itself_and_is_drawn() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let told = wiremend_with(LOOP, &["run", "-", "--out", out.to_str().unwrap()]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let line = told.stdout.lines().find(|line| line.contains("deadlock closed at")).unwrap();
+    assert!(line.contains("s0>s1 → s1>s0 → s0>s1 wait for each other (class 3)"), "{line}");
+    assert!(line.contains("the run ends here"), "{line}");
+    let page = fs::read_to_string(out.join("report.html")).unwrap();
+    for part in
+        ["the circle closes at", "waits for s1&gt;s0", "deadlock closed at", "must hold, on the circle"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+    let summary: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
+    let variant = &summary["variants"][0];
+    assert_eq!(variant["deadlock"]["cycle"], serde_json::json!(["s0>s1", "s1>s0"]));
+    assert_eq!(
+        (&variant["deadlock"]["ended_run"], &variant["deadlocks"]["found"]),
+        (&true.into(), &1.into())
+    );
+    assert!(variant["simulated_ns"].as_u64().unwrap() < 4_000_000);
+    // A run that is told to go on does, and the answer is not no.
+    let told = wiremend_with(LOOP, &["run", "-", "--set", "deadlock.ends_run=false"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert!(told.stdout.contains("it lasts until the end"), "{}", told.stdout);
+}
+
+#[test]
+fn the_shipped_story_names_the_deadlock_and_what_helps() {
+    let told = wiremend(&["run", "deadlock", "--json"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    let variants = json["variants"].as_array().unwrap();
+    let of = |name: &str| variants.iter().find(|variant| variant["name"] == name).unwrap();
+    assert_eq!(of("no remedy")["deadlock"]["cycle"], serde_json::json!(["leaf1>spine0", "spine0>leaf1"]));
+    assert!(of("no remedy")["failed"]["deadlock"].as_u64().unwrap() > 0);
+    assert_eq!(of("no remedy, going on")["deadlocks"]["resolved"], 0);
+    assert!(of("no remedy, going on")["deadlock"]["waiting_hosts"].as_u64().unwrap() >= 8);
+    for remedy in ["watchdog of 10 ms", "probes"] {
+        let deadlocks = &of(remedy)["deadlocks"];
+        assert!(deadlocks["found"].as_u64().unwrap() > 0, "{remedy}");
+        assert_eq!(deadlocks["found"], deadlocks["resolved"], "{remedy}");
+    }
+    assert_eq!(of("loop guard")["deadlocks"]["found"], 0);
+}
+
+#[test]
+fn a_check_knows_the_entries_of_a_scenario() {
+    let told = wiremend_with(LOOP, &["check", "-", "--rate", "5Gbps", "--json"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    let json: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(json["components"][0]["cycles"][0]["kind"], "loop");
+    assert_eq!(json["routes"], serde_json::json!({ "entries": 1, "start_s": 1e-4, "stop_s": 2e-3 }));
+    let text = wiremend_with(LOOP, &["check", "-"]).stdout;
+    assert!(text.contains("as they are from 100us to 2ms, with an entry of the scenario"), "{text}");
+    assert!(text.contains("Loop       of 2 switches, for h3: s0>s1 → s1>s0"), "{text}");
+    // An option has the last word, and without the entry there is nothing.
+    wiremend_with(LOOP, &["check", "-", "--override", "s1:h3:h3"]).ok();
+    wiremend_with(LOOP, &["check", "-", "--set", "route=[]"]).ok();
+}
+
+#[test]
+fn entries_that_cannot_be_are_refused_where_they_stand() {
+    for (from, to, message) in [
+        ("next = \"s0\"", "next = \"h0\"", "-:21:8: `h0` is no neighbour of `s1`, nor a link of it"),
+        ("next = \"s0\"", "next = \"s0-s9\"", "unknown neighbour or link `s0-s9`"),
+        ("stop = \"2ms\"", "stop = \"100us\"", "`stop` is not later than `start`"),
+        ("class = 3\n[[route]]", "ttl = 0\n[[route]]", "1 to 255"),
+    ] {
+        for command in ["run", "check"] {
+            let line = wiremend_with(&LOOP.replacen(from, to, 1), &[command, "-"]).refused(2);
+            assert!(line.contains(message), "{command}: {line}");
+        }
+    }
+}

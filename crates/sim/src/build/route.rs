@@ -1,0 +1,165 @@
+//! The forwarding entries of a scenario, switch by switch.
+
+use std::collections::BTreeSet;
+
+use wiremend_fabric::deadlock::Override;
+use wiremend_fabric::{Graph, Node};
+use wiremend_scenario::{Line, Placed, Route, Scenario};
+use wiremend_units::{LaneId, NodeId, SwitchId, Time};
+
+use super::BuildError;
+use crate::detour::{Detour, Meant};
+
+/// An entry with its place in the network.
+struct Entry {
+    switch: SwitchId,
+    detour: Detour,
+    next: NodeId,
+}
+
+/// Every entry. Two for the same frames at the same time are refused.
+pub(super) fn place(scenario: &Scenario, graph: &Graph) -> Result<Vec<(SwitchId, Detour)>, BuildError> {
+    Ok(entries(scenario, graph)?.into_iter().map(|entry| (entry.switch, entry.detour)).collect())
+}
+
+/// Forwarding entries that hold together from an instant on and before another.
+#[derive(Clone, Debug)]
+pub struct Phase {
+    /// From when on.
+    pub start: Time,
+    /// Until when.
+    pub stop: Option<Time>,
+    /// What holds meanwhile.
+    pub overrides: Vec<Override>,
+}
+
+/// The forwarding entries of a scenario as time goes by: one phase after the other, each with what holds in it.
+pub fn phases(scenario: &Scenario, graph: &Graph) -> Result<Vec<Phase>, BuildError> {
+    let entries = entries(scenario, graph)?;
+    let bounds = entries.iter().flat_map(|entry| [entry.detour.from, entry.detour.until]);
+    let bounds: Vec<Time> =
+        bounds.chain([Time::ZERO, Time::MAX]).collect::<BTreeSet<_>>().into_iter().collect();
+    let phase = |ends: &[Time]| Phase {
+        start: ends[0],
+        stop: (ends[1] < Time::MAX).then_some(ends[1]),
+        overrides: overrides(graph, entries.iter().filter(|entry| holds(&entry.detour, ends[0]))),
+    };
+    Ok(bounds.windows(2).map(phase).collect())
+}
+
+fn holds(detour: &Detour, at: Time) -> bool {
+    (detour.from..detour.until).contains(&at)
+}
+
+/// What is said about all hosts is said about each switch with hosts that nothing else is said about.
+fn overrides<'a>(graph: &Graph, entries: impl Iterator<Item = &'a Entry>) -> Vec<Override> {
+    let mut found: Vec<Override> = Vec::new();
+    let mut all = Vec::new();
+    for Entry { switch, detour, next } in entries {
+        let one = |to| Override { switch: *switch, to, next: *next };
+        match detour.to {
+            Meant::Host(host) => found.push(one(graph.host_node(host))),
+            Meant::Tor(tor) => found.push(one(graph.switch_node(tor))),
+            Meant::All => {
+                let tors: BTreeSet<_> = graph.hosts().map(|host| graph.tor(host)).collect();
+                all.extend(tors.into_iter().map(|tor| one(graph.switch_node(tor))));
+            }
+        }
+    }
+    for one in all {
+        if !found.iter().any(|other| (other.switch, other.to) == (one.switch, one.to)) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+fn entries(scenario: &Scenario, graph: &Graph) -> Result<Vec<Entry>, BuildError> {
+    let mut entries: Vec<Entry> = Vec::new();
+    for route in &scenario.routes {
+        let entry = entry(graph, route)?;
+        let meets = |other: &Entry| {
+            (other.switch, other.detour.to) == (entry.switch, entry.detour.to)
+                && other.detour.from < entry.detour.until
+                && entry.detour.from < other.detour.until
+        };
+        if entries.iter().any(meets) {
+            let what = format!(
+                "a second entry of `{}` for `{}` at the same time; leave one",
+                route.switch.as_str(),
+                route.to.as_str()
+            );
+            return Err(BuildError::at(route.place, what));
+        }
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
+    let node = |name: &Placed<Line>, what: &str| {
+        graph.node_by_name(name.as_str()).ok_or_else(|| {
+            let names: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
+            BuildError::at(name.place, wiremend_scenario::or_nearest(what, name.as_str(), &names))
+        })
+    };
+    let Node::Switch(switch) = graph.node(node(&route.switch, "switch")?) else {
+        let what = format!("`{}` is a host; a switch forwards", route.switch.as_str());
+        return Err(BuildError::at(route.switch.place, what));
+    };
+    let to = match route.to.as_str() {
+        "all" => Meant::All,
+        _ => match graph.node(node(&route.to, "destination")?) {
+            Node::Host(host) => Meant::Host(host),
+            Node::Switch(tor) if graph.hosts().any(|host| graph.tor(host) == tor) => Meant::Tor(tor),
+            Node::Switch(_) => {
+                let what = format!(
+                    "no host hangs on `{}`; name a host, a switch that has some, or \"all\"",
+                    route.to.as_str()
+                );
+                return Err(BuildError::at(route.to.place, what));
+            }
+        },
+    };
+    let lanes = lanes(graph, switch, &route.next)?;
+    let next = graph.lane_to(lanes[0]);
+    if let Node::Host(host) = graph.node(next)
+        && to != Meant::Host(host)
+    {
+        let what = format!("`{}` is a host and passes nothing on; name a switch", graph.name(next));
+        return Err(BuildError::at(route.next.place, what));
+    }
+    let until = route.stop.unwrap_or(Time::MAX);
+    Ok(Entry { switch, detour: Detour { to, lanes, from: route.start, until }, next })
+}
+
+/// All lanes to a neighbour, or the one of a link.
+fn lanes(graph: &Graph, switch: SwitchId, next: &Placed<Line>) -> Result<Vec<LaneId>, BuildError> {
+    let node = graph.switch_node(switch);
+    let ports = graph.ports(node);
+    let neighbour = graph.node_by_name(next.as_str());
+    let link = graph.link_by_name(next.as_str());
+    let is_meant = |lane: &LaneId| match (neighbour, link) {
+        (Some(neighbour), _) => graph.lane_to(*lane) == neighbour,
+        (None, link) => Some(lane.link()) == link,
+    };
+    let lanes: Vec<LaneId> = ports.iter().copied().filter(is_meant).collect();
+    if !lanes.is_empty() {
+        return Ok(lanes);
+    }
+    let mut around: Vec<&str> = ports.iter().map(|lane| graph.name(graph.lane_to(*lane))).collect();
+    around.dedup();
+    let what = if neighbour.is_some() || link.is_some() {
+        let more = if around.len() > 8 { ", …" } else { "" };
+        around.truncate(8);
+        format!(
+            "`{}` is no neighbour of `{}`, nor a link of it; its neighbours are {}{more}",
+            next.as_str(),
+            graph.name(node),
+            around.join(", ")
+        )
+    } else {
+        wiremend_scenario::or_nearest("neighbour or link", next.as_str(), &around)
+    };
+    Err(BuildError::at(next.place, what))
+}
