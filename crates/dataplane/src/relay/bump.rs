@@ -125,7 +125,8 @@ impl<P: Port> Bump<P> {
         }
     }
 
-    /// Takes what has arrived and sends what may leave: at most a batch of each. True: there may be more to take.
+    /// Takes what has arrived and sends what may leave: at most a batch of each, since whoever sends hears nothing meanwhile. True: there may
+    /// be more to do.
     pub fn turn(&mut self, now: Time) -> io::Result<bool> {
         let from_link = self.take_from_link(now)?;
         let from_lan = self.take_from_lan();
@@ -134,8 +135,8 @@ impl<P: Port> Bump<P> {
             self.dispose(None);
             self.hand_on()?;
         }
-        self.feed_link(now)?;
-        Ok(from_link || from_lan)
+        let fed = self.feed_link(now)?;
+        Ok(from_link || from_lan || fed)
     }
 
     /// When to turn, if nothing arrives before. None: never.
@@ -199,6 +200,8 @@ impl<P: Port> Bump<P> {
             taken += 1;
             self.on_link_frame(now, arrival);
         }
+        // The other end waits for this; what goes to the LAN takes a while.
+        self.say_urgent(now)?;
         self.hand_on()?;
         self.link.release();
         Ok(taken == TURN_FRAMES)
@@ -393,30 +396,39 @@ impl<P: Port> Bump<P> {
         self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.queue.bytes());
     }
 
-    fn feed_link(&mut self, now: Time) -> io::Result<()> {
-        if self.waits {
-            self.pace.on_waited(now);
-        }
-        loop {
-            self.held_back = false;
-            while self.staged.len() < SEND_MAX {
-                if !self.pace.is_open(now) {
-                    self.held_back = true;
-                    break;
-                }
-                if !self.stage_next(now) {
-                    break;
-                }
-            }
-            let staged = self.staged.len();
-            if staged == 0 || !self.send_staged()? || staged < SEND_MAX {
+    /// Sends what the other end waits for, and nothing else.
+    fn say_urgent(&mut self, now: Time) -> io::Result<()> {
+        while self.end.is_urgent() && self.staged.len() < SEND_MAX && self.pace.is_open(now) {
+            if !self.stage_next(now) {
                 break;
             }
         }
+        self.send_staged()?;
+        Ok(())
+    }
+
+    /// True: there may be more to send.
+    fn feed_link(&mut self, now: Time) -> io::Result<bool> {
+        if self.waits {
+            self.pace.on_waited(now);
+        }
+        self.held_back = false;
+        while self.staged.len() < SEND_MAX {
+            if !self.pace.is_open(now) {
+                self.held_back = true;
+                break;
+            }
+            if !self.stage_next(now) {
+                break;
+            }
+        }
+        let full = self.staged.len() == SEND_MAX;
+        let taken = self.send_staged()?;
         self.waits = self.held_back && self.queue.front().is_some();
         // What left may have let copies go, and what was told may have handed frames on.
         self.dispose(None);
-        self.hand_on()
+        self.hand_on()?;
+        Ok(full && taken)
     }
 
     /// Puts what the link carries next behind all that leaves; false: nothing.

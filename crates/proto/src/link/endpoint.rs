@@ -103,6 +103,17 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.receiver.poll_due(now, &mut self.out).map(Transmit::Own)
     }
 
+    /// Whether something is to leave before every normal frame, and before a host does anything else: an answer, a notification, a copy that was
+    /// asked for. For hosts that are processors and do one thing at a time.
+    #[inline]
+    pub fn is_urgent(&self) -> bool {
+        self.answer.is_some()
+            || self.handshake.is_due()
+            || self.receiver.is_urgent()
+            || self.sender.probe_due()
+            || self.sender.is_again_due()
+    }
+
     /// The frame of [`Transmit::Fresh`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {

@@ -73,6 +73,7 @@ mod seq;
 mod signal;
 mod stance;
 mod timing;
+mod trip;
 
 pub use config::{Config, ConfigError, CopyCount};
 pub use counters::Counters;
