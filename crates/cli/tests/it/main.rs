@@ -14,6 +14,8 @@ mod line;
 mod model;
 mod program;
 mod relay;
+#[cfg(target_os = "linux")]
+mod relay_classes;
 mod relay_metrics;
 mod relay_net;
 mod runs;

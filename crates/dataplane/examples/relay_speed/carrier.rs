@@ -5,7 +5,7 @@ use std::os::fd::AsFd;
 
 use wiremend_dataplane::cable::Ailment;
 use wiremend_dataplane::port::{Impaired, LinuxPort, Port};
-use wiremend_dataplane::relay::{Bump, BumpConfig};
+use wiremend_dataplane::relay::{Bump, BumpConfig, Classes};
 use wiremend_dataplane::sys::packet::{Arrival, Pieces, SEND_MAX};
 use wiremend_proto::link::Config;
 use wiremend_units::{Bytes, Rate, Span, Time};
@@ -134,7 +134,7 @@ fn config(side: usize) -> BumpConfig {
         link,
         dialect: Dialect::default(),
         source: MacAddr([2, 0, 0, 0, 1, side as u8]),
-        ordered: true,
+        classes: Classes::default(),
         queue_bytes_max: 4 << 20,
         slots: 32_768,
         handed_frames: 64,

@@ -7,6 +7,7 @@ use wiremend_proto::link::{Config, CopyCount, LossRate};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::Dialect;
 
+use super::Classes;
 use crate::drive::Poll;
 use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
@@ -23,8 +24,8 @@ pub struct Settings {
     pub rate: Option<Rate>,
     /// Whether to protect from the start.
     pub active: bool,
-    /// Whether frames keep their order, or none waits for another.
-    pub ordered: bool,
+    /// Which frames are protected, and how.
+    pub classes: Classes,
     /// The loss that may remain.
     pub target: LossRate,
     /// Copies of what is asked for.
@@ -91,7 +92,7 @@ impl Settings {
             link: link.into(),
             rate: None,
             active: false,
-            ordered: true,
+            classes: Classes::default(),
             target: LossRate::parts_per_trillion(10_000),
             copies: CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
             dialect: Dialect::default(),

@@ -109,6 +109,15 @@ pub enum Transmit<F> {
     Own(Signal),
 }
 
+/// What a free wire carries next, where the head of the normal queue is not to be protected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aside<F> {
+    /// Something goes before it. It is never [`Transmit::Fresh`].
+    Before(Transmit<F>),
+    /// It leaves, behind a header as long as others are protected. Nobody keeps it.
+    Leaves(Option<Signal>),
+}
+
 /// What becomes of a handle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Disposal<F> {

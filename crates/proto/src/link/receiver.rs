@@ -206,15 +206,22 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
 
     /// All before `next` has been sent: what has not arrived is missing. The sender wants to know what has.
     pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
+        if self.on_shown(now, next, out) {
+            self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
+        }
+    }
+
+    /// All before `next` has been sent: what has not arrived is missing. False: that cannot be.
+    pub(super) fn on_shown(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
         let Some(place) = Seq::<BITS>::new(next).place_near(self.seen) else {
             out.counters.ignored += 1;
-            return;
+            return false;
         };
         if place > self.seen {
             self.miss(now, place, out);
             self.seen = place;
         }
-        self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
+        true
     }
 
     /// A notification, or a change of pause: what goes before everything else.

@@ -278,6 +278,15 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         Signal::Dummy { epoch: self.epoch, next: self.next_number(), ack }
     }
 
+    /// The header of a frame that is not protected. It shows what was sent as a dummy does, so one dummy fewer is owed; one is left, since only a
+    /// dummy is answered.
+    pub(super) fn loose(&mut self, ack: Option<Ack>) -> Signal {
+        if self.dummies_owed > 1 {
+            self.dummies_owed -= 1;
+        }
+        Signal::Loose { epoch: self.epoch, next: self.next_number(), ack }
+    }
+
     /// The receiver has everything before `ack.next`. An old one moves nothing back.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, ack: Ack, out: &mut Outbox<F>) -> bool {

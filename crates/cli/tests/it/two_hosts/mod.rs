@@ -78,7 +78,7 @@ impl Passage {
                 ways[other].told.push(number);
                 ways[other].told.dedup();
             }
-            Signal::Dummy { .. } | Signal::Ack(_) | Signal::Hello(_) => {}
+            Signal::Dummy { .. } | Signal::Loose { .. } | Signal::Ack(_) | Signal::Hello(_) => {}
         }
     }
 }
@@ -104,8 +104,7 @@ fn one_list_of_faults_has_the_same_consequences_on_both_hosts() {
     assert_eq!(simulated::play(&recorded), simulated);
 }
 
-/// The list does what its comments say, so that there is something to compare. Of the two times that a hole is told of, the second
-/// is a renotification as well.
+/// The list does what its comments say, so that there is something to compare.
 fn what_the_list_is_for(outcome: &Outcome) {
     let [forth, back] = &outcome.ways;
     let all_but = |count: u64, lost: u64| (0..count).filter(|number| *number != lost).collect::<Vec<_>>();
