@@ -119,19 +119,17 @@ impl Page {
     }
 
     fn classes(&mut self, device: &str, classes: &[Class]) {
-        let families: [(&str, &str, fn(&Class) -> u64); 3] = [
-            ("class_frames_total", "Frames from the LAN by class.", |class| class.counts.frames),
-            ("class_bytes_total", "Bytes from the LAN by class.", |class| class.counts.bytes),
-            ("class_dropped_frames_total", "Frames from the LAN that found no room, by class.", |class| {
-                class.counts.dropped
-            }),
+        let families = [
+            ("class_frames_total", "Frames from the LAN by class."),
+            ("class_bytes_total", "Bytes from the LAN by class."),
+            ("class_dropped_frames_total", "Frames from the LAN that found no room, by class."),
         ];
-        for (name, help, count) in families {
+        for (at, (name, help)) in families.into_iter().enumerate() {
             let name = format!("wiremend_relay_{name}");
             self.family(&name, "counter", help);
-            for class in classes {
-                let labels = [("device", device), ("class", &class.class), ("protection", class.care.name())];
-                self.row(&name, &labels, count(class));
+            for Class { class, care, counts } in classes {
+                let labels = [("device", device), ("class", class), ("protection", care.name())];
+                self.row(&name, &labels, [counts.frames, counts.bytes, counts.dropped][at]);
             }
         }
     }

@@ -40,7 +40,6 @@ impl control::Request for Request {
 }
 
 /// How a relay stands.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Of the program.

@@ -1,7 +1,7 @@
 //! Frames of all kinds over two bumps and a lossy link.
 
 use wiremend_units::Span;
-use wiremend_wire::link::Dialect;
+use wiremend_wire::link::{Dialect, Signal};
 
 use crate::bumps::{Bumps, frame};
 
@@ -105,6 +105,37 @@ fn a_full_queue_drops_and_counts() {
     let counts = bumps.ends[0].0.counts();
     assert!(counts.queue_dropped > 0);
     assert_eq!(arrived + counts.queue_dropped, 5000);
+}
+
+/// A process that slept for longer than a frame is waited for finds the copy in the ring, behind many others, and gives up nothing.
+#[test]
+fn what_lies_in_the_ring_is_not_given_up() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let frames: Vec<_> = (0..400).map(|number| frame(number, 100)).collect();
+    for frame in &frames {
+        bumps.ends[0].1.put(frame);
+    }
+    let mut copies = Vec::new();
+    let mut lost = |sent: &[u8]| match Dialect::default().parse(sent).map(|received| received.signal) {
+        Ok(Signal::Data { again: true, .. }) => {
+            copies.push(sent.to_vec());
+            true
+        }
+        Ok(Signal::Data { seq, .. }) => seq == 1,
+        _ => false,
+    };
+    bumps.run(Span::from_us(10), &mut lost);
+    // The other end has told of the gap, and sleeps while all others arrive, and then the copies.
+    bumps.run_alone(0, Span::from_ms(3), &mut lost);
+    assert!(!copies.is_empty());
+    for copy in &copies {
+        bumps.ends[1].2.put(copy);
+    }
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    let arrived: Vec<_> = std::iter::from_fn(|| bumps.ends[1].1.next_sent()).collect();
+    assert_eq!(bumps.ends[1].0.end().counters().lost, 0);
+    assert!(arrived == frames, "{} of {}", arrived.len(), frames.len());
 }
 
 /// Random, truncated and replayed frames on the side of the link change nothing for those that are meant.

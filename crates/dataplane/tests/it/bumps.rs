@@ -45,10 +45,19 @@ impl Bumps {
 
     /// Lets time pass. What is sent over the link arrives at the next step, unless `lost` says otherwise.
     pub(crate) fn run(&mut self, span: Span, lost: &mut dyn FnMut(&[u8]) -> bool) {
+        self.run_some(&[0, 1], span, lost);
+    }
+
+    /// As [`Bumps::run`], while the other end sleeps.
+    pub(crate) fn run_alone(&mut self, end: usize, span: Span, lost: &mut dyn FnMut(&[u8]) -> bool) {
+        self.run_some(&[end], span, lost);
+    }
+
+    fn run_some(&mut self, ends: &[usize], span: Span, lost: &mut dyn FnMut(&[u8]) -> bool) {
         let until = self.now + span;
         loop {
-            for (bump, ..) in &mut self.ends {
-                while bump.turn(self.now).unwrap() {}
+            for end in ends {
+                while self.ends[*end].0.turn(self.now).unwrap() {}
             }
             for from in 0..2 {
                 while let Some(sent) = self.ends[from].2.next_sent() {
@@ -119,7 +128,7 @@ impl Bumps {
     }
 }
 
-/// An IPv4 frame, as far as its EtherType says.
+/// An IPv4 frame, as far as its `EtherType` says.
 pub(crate) fn frame(number: u32, len: usize) -> Vec<u8> {
     let mut frame = vec![number as u8; len.max(18)];
     frame[..12].copy_from_slice(&[2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1]);
