@@ -11,9 +11,9 @@
 local link = Proto("wiremend", "wiremend protected link")
 link.prefs.ethertype = Pref.string("EtherType", "0x88b5", "By which the two ends know their header; both must agree")
 
-local KINDS = { [0] = "Data", [1] = "Dummy", [2] = "Ack", [3] = "Missing", [4] = "Hello" }
+local KINDS = { [0] = "Data", [1] = "Dummy", [2] = "Ack", [3] = "Missing", [4] = "Hello", [5] = "Loose" }
 local HELLOS = { [1] = "open", [2] = "accept", [3] = "close", [4] = "closed", [5] = "unknown epoch" }
-local DATA, DUMMY, ACK, MISSING, HELLO = 0, 1, 2, 3, 4
+local DATA, DUMMY, ACK, MISSING, HELLO, LOOSE = 0, 1, 2, 3, 4, 5
 local HELLO_CLOSE = 3
 
 local VERSION = 1
@@ -176,7 +176,7 @@ local function add_number(tree, range, kind)
         tree:add(field.ordered, range)
         tree:add(field.epoch, range)
         tree:add(field.seq, range)
-    elseif kind == DUMMY then
+    elseif kind == DUMMY or kind == LOOSE then
         add_reserved(tree, field.reserved_flags, range, range:bitfield(6, 2))
         tree:add(field.epoch, range)
         tree:add(field.next, range)
@@ -207,7 +207,7 @@ local function add_header(tree, reader, said)
         ack = add_ack(tree, reader)
     end
     if not KINDS[kind] then
-        refuse(("no header has type %d, only 0 to 4"):format(kind))
+        refuse(("no header has type %d, only 0 to 5"):format(kind))
     elseif (kind == ACK or kind == MISSING) and not ack then
         refuse("no ACK word, which its type calls for")
     end
@@ -216,6 +216,8 @@ local function add_header(tree, reader, said)
         said.words = ("Data %d, epoch %d%s"):format(number, range:bitfield(8, 4), again)
     elseif kind == DUMMY then
         said.words = ("Dummy, next %d, epoch %d"):format(number, range:bitfield(8, 4))
+    elseif kind == LOOSE then
+        said.words = ("Loose, next %d, epoch %d"):format(number, range:bitfield(8, 4))
     elseif kind == MISSING then
         said.words = ("Missing up to %d%s"):format(number, add_holes(tree, reader, ack.next, number))
     elseif kind == HELLO then
@@ -233,7 +235,7 @@ local function check_destination()
     end
 end
 
--- What stands behind a Data header is dissected as if the header were not there.
+-- What stands behind a Data or Loose header is dissected as if the header were not there.
 local function dissect_carried(tvb, pinfo, root, ethertype)
     if ethertype >= ETHERTYPE_MIN then
         local known = DissectorTable.get("ethertype"):get_dissector(ethertype)
@@ -250,7 +252,7 @@ function link.dissector(tvb, pinfo, root)
     pinfo.cols.protocol = "wiremend"
     local fine, result = pcall(function()
         local kind = add_header(tree, reader, said)
-        if kind ~= DATA then
+        if kind ~= DATA and kind ~= LOOSE then
             check_destination()
             return nil
         end

@@ -20,6 +20,7 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     if bytes.len() >= 14 {
         crosses(link, &Signal::Data { epoch: 1, seq: 2, ordered: true, again: false, ack: None }, bytes);
+        crosses(link, &Signal::Loose { epoch: 1, next: 2, ack: None }, bytes);
     }
 }
 

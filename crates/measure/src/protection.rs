@@ -44,7 +44,7 @@ pub struct Protection {
     pub tx_passes: u64,
     /// The same of frames that wait at a receiver.
     pub rx_passes: u64,
-    /// How long frames were missed until they came; of the prototype only.
+    /// How long frames were missed until they came. Of the hardened profile the times are rounded up, by at most an eighth.
     pub delays: Delays,
     /// Most bytes that any sender kept.
     pub tx_buffer_bytes_max: u64,
@@ -68,9 +68,14 @@ impl Delays {
 
     /// One more.
     pub fn add(&mut self, ns: u64) {
+        self.add_many(ns, 1);
+    }
+
+    /// So many more.
+    pub fn add_many(&mut self, ns: u64, count: u64) {
         let last = self.steps.len() - 1;
         self.max_ns = self.max_ns.max(ns);
-        self.steps[usize::try_from(ns / Self::STEP_NS).unwrap_or(last).min(last)] += 1;
+        self.steps[usize::try_from(ns / Self::STEP_NS).unwrap_or(last).min(last)] += count;
     }
 
     /// How many.

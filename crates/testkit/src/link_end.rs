@@ -63,7 +63,7 @@ pub trait LinkSignal: Copy + Debug {
 /// What something on the wire is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// A frame without a header.
+    /// A frame without a header, or with one that protects nothing.
     Plain,
     /// A frame that leaves for the first time.
     Data,
@@ -87,6 +87,7 @@ impl LinkSignal for Signal {
             Self::Data { again: false, .. } => Kind::Data,
             Self::Data { again: true, .. } => Kind::Copy,
             Self::Dummy { .. } => Kind::Dummy,
+            Self::Loose { .. } => Kind::Plain,
             Self::Ack(_) => Kind::Ack,
             Self::Missing(_) => Kind::Notification,
             Self::Hello(_) => Kind::Hello,
@@ -96,7 +97,9 @@ impl LinkSignal for Signal {
     /// A bit of every ACK.
     fn pauses(&self) -> Option<bool> {
         match self {
-            Self::Data { ack, .. } | Self::Dummy { ack, .. } => ack.map(|ack| ack.pause),
+            Self::Data { ack, .. } | Self::Dummy { ack, .. } | Self::Loose { ack, .. } => {
+                ack.map(|ack| ack.pause)
+            }
             Self::Ack(ack) | Self::Missing(Missing { ack, .. }) => Some(ack.pause),
             Self::Hello(_) => None,
         }

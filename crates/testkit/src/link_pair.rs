@@ -466,6 +466,9 @@ fn hash_signal<H: Hasher>(signal: Option<&Signal>, hasher: &mut H) {
         Some(Signal::Dummy { epoch, next, ack: back }) => {
             (2_u8, epoch, next, back.as_ref().map(ack)).hash(hasher);
         }
+        Some(Signal::Loose { epoch, next, ack: back }) => {
+            (6_u8, epoch, next, back.as_ref().map(ack)).hash(hasher);
+        }
         Some(Signal::Ack(own)) => (3_u8, ack(own)).hash(hasher),
         Some(Signal::Missing(missing)) => {
             let holes = missing.holes.map(|hole| (hole.first, hole.len));

@@ -87,7 +87,7 @@ impl fmt::Display for Malformed {
             Self::LinkVersion(version) => {
                 write!(f, "link header version {version} is not {}", crate::link::VERSION)
             }
-            Self::LinkType(kind) => write!(f, "no link header has type {kind}, only 0 to 4"),
+            Self::LinkType(kind) => write!(f, "no link header has type {kind}, only 0 to 5"),
             Self::LinkAck => f.write_str("a link header without the ACK that its type calls for"),
             Self::LinkHoles => f.write_str("holes that do not lie in order before the end they are given"),
             Self::LinkHello(kind) => write!(f, "no hello has kind {kind}, only 1 to 5"),

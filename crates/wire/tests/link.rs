@@ -24,6 +24,8 @@ fn data_has_the_documented_bytes() {
     let Signal::Data { epoch, seq, ack, .. } = signal else { unreachable!() };
     let again = Signal::Data { epoch, seq, ordered: false, again: true, ack };
     assert_eq!(encapsulated(&again, &frame)[14], 0x46);
+    let loose = Signal::Loose { epoch: 10, next: 0xB_CDEF, ack: None };
+    assert_eq!(encapsulated(&loose, &frame)[14..18], [0x68, 0xAB, 0xCD, 0xEF]);
 }
 
 #[test]
@@ -112,7 +114,7 @@ fn what_is_not_version_1_is_refused() {
     for version in [0, 2, 3] {
         assert_eq!(refused(14, version << 6 | 0x14, &ack), Malformed::LinkVersion(version));
     }
-    for kind in 5..8 {
+    for kind in 6..8 {
         assert_eq!(refused(14, 0x40 | kind << 3, &ack), Malformed::LinkType(kind));
     }
     assert_eq!(refused(14, 0x50, &ack), Malformed::LinkAck);

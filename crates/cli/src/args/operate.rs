@@ -55,6 +55,7 @@ Examples:
 Examples:
   wiremend relay run --lan eth1 --link eth2 --active --switch-offloads
   wiremend relay run --lan eth1 --link eth2 --mode non-blocking --copies 2 --metrics-listen 9469
+  wiremend relay run --lan eth1 --link eth2 --class pcp=3:ordered --class dscp=46:non-blocking --mode off
 
 It needs CAP_NET_RAW and CAP_NET_ADMIN. When it ends, or is killed, the kernel goes on forwarding; `wiremend relay
 restore` gives the interfaces back.")]
@@ -69,9 +70,12 @@ pub(crate) struct RelayRun {
     /// Protect from the start, instead of when told to
     #[arg(long)]
     pub(crate) active: bool,
-    /// Whether frames wait for those before them
+    /// Whether frames wait for those before them; of frames that are of no class
     #[arg(long, value_enum, default_value_t = Mode::Ordered)]
     pub(crate) mode: Mode,
+    /// Frames with this VLAN priority or DSCP are `ordered`, `non-blocking`, or not protected at all (`off`): pcp=3:off, dscp=24-31:ordered
+    #[arg(long = "class", value_name = "WHICH:HOW")]
+    pub(crate) classes: Vec<String>,
     /// Copies of each frame that is asked for [default: by the loss that is measured]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(1..=4))]
     pub(crate) copies: Option<u8>,
@@ -87,9 +91,9 @@ pub(crate) struct RelayRun {
     /// Frames handed to the link's interface in advance
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) handed: u32,
-    /// The round trip is taken to be at least this
-    #[arg(long, value_name = "TIME", default_value = "500us")]
-    pub(crate) rtt_min: Span,
+    /// The round trip is taken to be at least this [default: what recoveries take]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) rtt_min: Option<Span>,
     /// A frame is waited for so long
     #[arg(long, value_name = "TIME", default_value = "20ms")]
     pub(crate) give_up: Span,
@@ -197,13 +201,18 @@ pub(crate) struct RelayStatus {
 #[command(after_help = "\
 Examples:
   wiremend relay set --copies 2
-  wiremend relay set --link eth2 --mode non-blocking --target-loss 1e-6")]
+  wiremend relay set --link eth2 --mode non-blocking --target-loss 1e-6
+  wiremend relay set --class pcp=3:ordered --class dscp=0:off
+  wiremend relay set --class none")]
 pub(crate) struct RelaySet {
     #[command(flatten)]
     pub(crate) which: RelayWhich,
-    /// Whether frames wait for those before them
+    /// Whether frames wait for those before them; of frames that are of no class
     #[arg(long, value_enum)]
     pub(crate) mode: Option<Mode>,
+    /// Classes of frames as in `relay run`, in place of all there were; `none`: no classes
+    #[arg(long = "class", value_name = "WHICH:HOW")]
+    pub(crate) classes: Vec<String>,
     /// Copies of each frame that is asked for; 0: by the loss that is measured
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u8).range(0..=4))]
     pub(crate) copies: Option<u8>,
@@ -218,6 +227,19 @@ pub(crate) enum Mode {
     Ordered,
     /// No frame waits for another
     NonBlocking,
+    /// What is lost stays lost
+    Off,
+}
+
+impl Mode {
+    /// As it is written.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Ordered => "ordered",
+            Self::NonBlocking => "non-blocking",
+            Self::Off => "off",
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]

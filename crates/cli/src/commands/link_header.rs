@@ -12,6 +12,9 @@ pub(super) fn describe(signal: &Signal) -> String {
             if *again { ", again" } else { "" }
         ),
         Signal::Dummy { epoch, next, .. } => format!("link dummy, next {next}, epoch {epoch}"),
+        Signal::Loose { epoch, next, .. } => {
+            format!("link frame without protection, next {next}, epoch {epoch}")
+        }
         Signal::Ack(_) => "link".to_owned(),
         Signal::Missing(missing) => holes(missing),
         Signal::Hello(hello) => {

@@ -26,6 +26,7 @@ use super::part::Part;
 use super::pause;
 use super::place::Place;
 use super::rights::refused;
+use crate::args::operate::Mode;
 use crate::failure::Failure;
 
 /// A chain that runs. All of it ends with this value.
@@ -55,7 +56,7 @@ pub(crate) struct Knobs {
     pub(crate) queue: Bytes,
     pub(crate) seed: u64,
     /// Whether frames keep their order.
-    pub(crate) ordered: bool,
+    pub(crate) mode: Mode,
     /// Of each frame that is asked for; none: by the loss that is measured.
     pub(crate) copies: Option<u8>,
 }
@@ -309,7 +310,7 @@ fn relay_arguments(knobs: &Knobs, end: usize, directory: &Path) -> Vec<String> {
     let rate = knobs.rate.unwrap_or(UNLIMITED);
     arguments.extend(["--rate".to_owned(), format!("{}bps", rate.bits_per_s())]);
     arguments.extend(["--queue".to_owned(), format!("{}B", knobs.queue.get())]);
-    arguments.extend(words(&["--mode", if knobs.ordered { "ordered" } else { "non-blocking" }]));
+    arguments.extend(words(&["--mode", knobs.mode.name()]));
     if let Some(copies) = knobs.copies {
         arguments.extend(["--copies".to_owned(), copies.to_string()]);
     }

@@ -228,7 +228,7 @@ fn expected(signal: Option<&Signal>) -> Vec<String> {
             set("ordered", bit(ordered));
             set("again", bit(again));
         }
-        Signal::Dummy { epoch, next, .. } => {
+        Signal::Dummy { epoch, next, .. } | Signal::Loose { epoch, next, .. } => {
             set("epoch", epoch.to_string());
             set("next", next.to_string());
         }
@@ -260,6 +260,7 @@ fn kind(signal: &Signal) -> usize {
         Signal::Ack(_) => 2,
         Signal::Missing(_) => 3,
         Signal::Hello(_) => 4,
+        Signal::Loose { .. } => 5,
     }
 }
 
@@ -290,18 +291,23 @@ fn samples() -> Vec<Vec<u8>> {
             frame
         })
         .collect();
-    frames.push(encapsulated(&[&[0x12, 0x34][..], &[0; 20]].concat()));
+    let carried = [&[0x12, 0x34][..], &[0; 20]].concat();
+    frames.push(encapsulated(&carried));
+    frames.push(behind(&Signal::Loose { epoch: 7, next: 0x8_0001, ack: None }, &carried));
     frames
 }
 
 /// A frame of these bytes behind its addresses, with a data header.
 fn encapsulated(carried: &[u8]) -> Vec<u8> {
     let ack = Some(Ack { epoch: 2, next: 5, pause: false });
-    let signal = Signal::Data { epoch: 3, seq: 0xF_FFFF, ordered: true, again: true, ack };
+    behind(&Signal::Data { epoch: 3, seq: 0xF_FFFF, ordered: true, again: true, ack }, carried)
+}
+
+fn behind(signal: &Signal, carried: &[u8]) -> Vec<u8> {
     let addresses = [MacAddr::local(1).0, MacAddr::local(2).0].concat();
     let room = signal.added_len() as usize;
     let mut buffer = [&vec![0; room], &addresses, carried].concat();
-    assert_eq!(Dialect::default().encapsulate(&signal, &mut buffer, room), Ok(0));
+    assert_eq!(Dialect::default().encapsulate(signal, &mut buffer, room), Ok(0));
     buffer
 }
 

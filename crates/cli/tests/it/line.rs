@@ -11,6 +11,7 @@ use wiremend_dataplane::control::ask;
 use wiremend_dataplane::net::offload::Offload;
 use wiremend_dataplane::net::{self, End, Interface, Saved};
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
+use wiremend_dataplane::sys::plain::PlainSocket;
 
 /// The processes, and where they are reached. All of it ends with this value.
 pub(crate) struct Line {
@@ -91,6 +92,12 @@ impl Line {
     pub(crate) fn status(&self, side: Side) -> Option<Status> {
         let socket = self.directory.path().join(side.link()).join(SOCKET);
         ask(&socket, &Request::Status).ok()
+    }
+
+    /// The host on one side.
+    #[expect(clippy::unused_self, reason = "there are hosts as long as there is a line")]
+    pub(crate) fn host(&self, side: Side) -> PlainSocket {
+        PlainSocket::open(Interface::by_name(side.host()).unwrap().index).unwrap()
     }
 
     /// Waits until both directions are protected.

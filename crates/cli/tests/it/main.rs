@@ -16,6 +16,8 @@ mod model;
 mod monitor;
 mod program;
 mod relay;
+#[cfg(target_os = "linux")]
+mod relay_classes;
 mod relay_metrics;
 mod relay_net;
 mod runs;

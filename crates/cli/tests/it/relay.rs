@@ -220,7 +220,7 @@ fn what_was_asked_for_outlives_the_process_that_was_told() {
         let carrier = chain.carrier(0);
         signal("KILL", carrier);
         let status = chain.await_status(0, |status| status["pid"] != carrier && status["sending"] == true);
-        assert_eq!((&status["ordered"], &status["copies"]), (&false.into(), &3.into()));
+        assert_eq!((&status["mode"], &status["copies"]), (&"non-blocking".into(), &3.into()));
         chain.ask(0, &["deactivate"]).ok();
         chain.await_status(0, |status| status["sending"] == false);
         let line = chain.ask(0, &["set"]).refused(2);

@@ -40,6 +40,8 @@ impl Faults {
             Signal::Ack(_) => LinkKind::Ack,
             Signal::Missing(_) => LinkKind::Missing,
             Signal::Hello(_) => LinkKind::Hello,
+            // Before a frame that has no number of its own.
+            Signal::Loose { .. } => return None,
         };
         Some(LinkFacts { kind, seq: signal.number() })
     }

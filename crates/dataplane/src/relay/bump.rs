@@ -3,13 +3,13 @@
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
-use wiremend_proto::link::{Config, Disposal, Endpoint, Signal, Transmit, Waiting};
+use wiremend_proto::link::{Aside, Config, Disposal, Endpoint, Signal, Transmit, Waiting};
 use wiremend_units::{Bytes, Span, Time};
 use wiremend_wire::link::Dialect;
 use wiremend_wire::{MacAddr, Malformed, Trailer};
 
-use super::Counts;
-use super::queue::{Class, Queue, Queued};
+use super::queue::{Queue, Queued, Reach};
+use super::{Care, ClassCounts, Classes, Counts};
 use crate::pace::Pace;
 use crate::pool::{Pool, Slot};
 use crate::port::Port;
@@ -31,7 +31,10 @@ pub struct Bump<P> {
     dialect: Dialect,
     /// Of the link's port: the source of the link's own frames.
     source: MacAddr,
-    ordered: bool,
+    classes: Classes,
+    class_counts: Vec<ClassCounts>,
+    /// Classes have changed since a frame last came from the LAN.
+    changed: bool,
     pool: Pool,
     queue: Queue,
     pace: Pace,
@@ -42,6 +45,8 @@ pub struct Bump<P> {
     /// Frames to be handed on in this turn.
     outgoing: Vec<Outgoing>,
     counts: Counts,
+    /// Turns in a row in which more had arrived over the link than was taken.
+    turns_behind: u32,
     /// The pace was kept: there may be more to send.
     held_back: bool,
     /// The pace was kept, and frames wait.
@@ -59,8 +64,8 @@ pub struct BumpConfig {
     pub dialect: Dialect,
     /// The address of the link's port.
     pub source: MacAddr,
-    /// Whether frames keep their order.
-    pub ordered: bool,
+    /// Which frames are protected, and how.
+    pub classes: Classes,
     /// Room in the queue to the link.
     pub queue_bytes_max: u64,
     /// Frames in memory.
@@ -96,6 +101,8 @@ const FCS_BYTES: u64 = 4;
 const FRAME_BYTES_MIN: u64 = 64;
 /// Frames taken from a port in one turn.
 const TURN_FRAMES: usize = SEND_MAX;
+/// A link that always has more to be taken does not keep times from being minded: they are after so many turns, a ring's worth.
+const TURNS_BEHIND_MAX: u32 = 256;
 /// A port that had no room is asked again after this.
 const REFUSED_WAIT: Span = Span::from_us(20);
 /// Frames that wait for the LAN: as many as fit into a device's ring.
@@ -112,30 +119,37 @@ impl<P: Port> Bump<P> {
             end: Endpoint::new(config.link),
             dialect: config.dialect,
             source: config.source,
-            ordered: config.ordered,
+            class_counts: vec![ClassCounts::default(); config.classes.count()],
+            classes: config.classes,
+            changed: false,
             pool: Pool::new(config.slots, frame_bytes_max as usize),
             queue: Queue::new(config.queue_bytes_max),
             staged: VecDeque::with_capacity(SEND_MAX),
             backlog: VecDeque::new(),
             outgoing: Vec::with_capacity(TURN_FRAMES * 2),
             counts: Counts::default(),
+            turns_behind: 0,
             held_back: false,
             waits: false,
             misread: None,
         }
     }
 
-    /// Takes what has arrived and sends what may leave: at most a batch of each. True: there may be more to take.
+    /// Takes what has arrived and sends what may leave: at most a batch of each, since whoever sends hears nothing meanwhile. True: there may
+    /// be more to do.
     pub fn turn(&mut self, now: Time) -> io::Result<bool> {
         let from_link = self.take_from_link(now)?;
         let from_lan = self.take_from_lan();
-        if self.end.next_timeout().is_some_and(|due| due <= now) {
+        self.turns_behind = if from_link { self.turns_behind + 1 } else { 0 };
+        // After a long sleep, what is waited for may lie in the ring: it is looked at before anything is given up.
+        let heard_all = self.turns_behind.is_multiple_of(TURNS_BEHIND_MAX);
+        if heard_all && self.end.next_timeout().is_some_and(|due| due <= now) {
             self.end.on_timeout(now);
             self.dispose(None);
             self.hand_on()?;
         }
-        self.feed_link(now)?;
-        Ok(from_link || from_lan)
+        let fed = self.feed_link(now)?;
+        Ok(from_link || from_lan || fed)
     }
 
     /// When to turn, if nothing arrives before. None: never.
@@ -185,9 +199,27 @@ impl<P: Port> Bump<P> {
         &self.link
     }
 
-    /// Whether frames from the LAN keep their order from here on.
-    pub fn set_ordered(&mut self, ordered: bool) {
-        self.ordered = ordered;
+    /// The classes of frames, and what was counted of each.
+    pub fn classes(&self) -> impl Iterator<Item = (String, Care, ClassCounts)> + '_ {
+        self.class_counts.iter().enumerate().map(|(class, counts)| {
+            let (which, care) = self.classes.class(class);
+            (which, care, *counts)
+        })
+    }
+
+    /// From here on frames from the LAN are of these classes. Those behind the change wait until all before it have arrived, so that none overtakes
+    /// another of its class.
+    pub fn set_classes(&mut self, classes: Classes) {
+        if classes == self.classes {
+            return;
+        }
+        let counted: Vec<_> = self.classes().map(|(which, _, counts)| (which, counts)).collect();
+        let before =
+            |which: &str| counted.iter().find(|(known, _)| known == which).map(|(_, counts)| *counts);
+        self.class_counts =
+            (0..classes.count()).map(|class| before(&classes.class(class).0).unwrap_or_default()).collect();
+        self.classes = classes;
+        self.changed = true;
     }
 
     fn take_from_link(&mut self, now: Time) -> io::Result<bool> {
@@ -199,6 +231,8 @@ impl<P: Port> Bump<P> {
             taken += 1;
             self.on_link_frame(now, arrival);
         }
+        // The other end waits for this; what goes to the LAN takes a while.
+        self.say_urgent(now)?;
         self.hand_on()?;
         self.link.release();
         Ok(taken == TURN_FRAMES)
@@ -376,57 +410,103 @@ impl<P: Port> Bump<P> {
             self.counts.forged += 1;
             return;
         }
+        let class = self.classes.of(frame, arrival.tag);
+        let counted = &mut self.class_counts[class];
         let pieces = ring_pieces(&self.lan, arrival, 0);
         let bytes = pieces.iter().map(|piece| piece.len() as u32).sum();
         if !self.queue.has_room(bytes) {
             self.counts.queue_dropped += 1;
+            counted.dropped += 1;
             return;
         }
         let Some(slot) = self.pool.reserve() else {
             self.counts.pool_empty += 1;
+            counted.dropped += 1;
             return;
         };
-        let class = Class::of(frame);
+        counted.frames += 1;
+        counted.bytes += u64::from(bytes);
+        let reach = Reach::of(frame);
         self.pool.fill(slot, pieces);
-        let ordered = self.ordered && class == Class::Normal;
-        self.queue.push(class, Queued { slot, bytes, ordered });
+        let queued = match reach {
+            Reach::Neighbour => Queued { slot, bytes, care: Care::NonBlocking, fenced: false },
+            Reach::Normal => {
+                let fenced = std::mem::take(&mut self.changed);
+                Queued { slot, bytes, care: self.classes.care(class), fenced }
+            }
+        };
+        self.queue.push(reach, queued);
         self.counts.queue_bytes_max = self.counts.queue_bytes_max.max(self.queue.bytes());
     }
 
-    fn feed_link(&mut self, now: Time) -> io::Result<()> {
-        if self.waits {
-            self.pace.on_waited(now);
-        }
-        loop {
-            self.held_back = false;
-            while self.staged.len() < SEND_MAX {
-                if !self.pace.is_open(now) {
-                    self.held_back = true;
-                    break;
-                }
-                if !self.stage_next(now) {
-                    break;
-                }
-            }
-            let staged = self.staged.len();
-            if staged == 0 || !self.send_staged()? || staged < SEND_MAX {
+    /// Sends what the other end waits for, and nothing else.
+    fn say_urgent(&mut self, now: Time) -> io::Result<()> {
+        while self.end.is_urgent() && self.staged.len() < SEND_MAX && self.pace.is_open(now) {
+            if !self.stage_next(now) {
                 break;
             }
         }
+        self.send_staged()?;
+        Ok(())
+    }
+
+    /// True: there may be more to send.
+    fn feed_link(&mut self, now: Time) -> io::Result<bool> {
+        if self.waits {
+            self.pace.on_waited(now);
+        }
+        self.held_back = false;
+        while self.staged.len() < SEND_MAX {
+            if !self.pace.is_open(now) {
+                self.held_back = true;
+                break;
+            }
+            if !self.stage_next(now) {
+                break;
+            }
+        }
+        let full = self.staged.len() == SEND_MAX;
+        let taken = self.send_staged()?;
         self.waits = self.held_back && self.queue.front().is_some();
         // What left may have let copies go, and what was told may have handed frames on.
         self.dispose(None);
-        self.hand_on()
+        self.hand_on()?;
+        Ok(full && taken)
     }
 
     /// Puts what the link carries next behind all that leaves; false: nothing.
     fn stage_next(&mut self, now: Time) -> bool {
-        let waiting = self
-            .queue
-            .front()
-            .map(|frame| Waiting { len: wire_len(frame.bytes as usize), ordered: frame.ordered });
-        let Some(transmit) = self.end.poll_transmit(now, waiting) else { return false };
-        let staged = match transmit {
+        let front = self.queue.front().filter(|frame| !frame.fenced || self.end.is_settled());
+        let staged = if front.is_some_and(|frame| frame.care == Care::Off) {
+            match self.end.poll_aside(now) {
+                Some(Aside::Before(transmit)) => self.stage(now, transmit),
+                Some(Aside::Leaves(Some(signal))) => {
+                    let frame = self.queue.pop().expect("it was seen");
+                    self.behind_header(&signal, frame.slot)
+                }
+                Some(Aside::Leaves(None)) => self.stage(now, Transmit::Plain),
+                None => return false,
+            }
+        } else {
+            let waiting = front.map(|frame| Waiting {
+                len: wire_len(frame.bytes as usize),
+                ordered: frame.care == Care::Ordered,
+            });
+            let Some(transmit) = self.end.poll_transmit(now, waiting) else { return false };
+            self.stage(now, transmit)
+        };
+        let bytes = usize::from(staged.head_len)
+            + staged.body.map_or(0, |slot| self.pool.frame(slot).len() - usize::from(staged.skip));
+        self.pace.on_sent(now, bytes);
+        self.counts.link_out += 1;
+        self.counts.link_out_bytes += bytes as u64;
+        self.staged.push_back(staged);
+        self.dispose(None);
+        true
+    }
+
+    fn stage(&mut self, now: Time, transmit: Transmit<Slot>) -> Staged {
+        match transmit {
             Transmit::Plain => {
                 let frame = self.queue.pop().expect("it was shown");
                 Staged { head: [0; HEAD_BYTES], head_len: 0, body: Some(frame.slot), skip: 0 }
@@ -447,15 +527,7 @@ impl<P: Port> Bump<P> {
                 self.dialect.emit_own(&signal, self.source, Trailer::None, &mut head[..len]);
                 Staged { head, head_len: len as u8, body: None, skip: 0 }
             }
-        };
-        let bytes = usize::from(staged.head_len)
-            + staged.body.map_or(0, |slot| self.pool.frame(slot).len() - usize::from(staged.skip));
-        self.pace.on_sent(now, bytes);
-        self.counts.link_out += 1;
-        self.counts.link_out_bytes += bytes as u64;
-        self.staged.push_back(staged);
-        self.dispose(None);
-        true
+        }
     }
 
     fn behind_header(&self, signal: &Signal, slot: Slot) -> Staged {

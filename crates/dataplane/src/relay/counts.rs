@@ -2,6 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What came from the LAN of a class of frames.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ClassCounts {
+    /// Frames that were taken.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames for which the queue, or memory, had no room.
+    pub dropped: u64,
+}
+
 /// Frames and bytes; what was dropped, and why.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Counts {

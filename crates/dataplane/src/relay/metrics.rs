@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Write};
 
-use super::{Recovery, Status};
+use super::{Care, Class, Recovery, Status};
 
 /// The text for a relay that answered, or for one that does not (`None`) on the link `device`.
 pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>) -> String {
@@ -29,6 +29,7 @@ pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>)
     if let Some(status) = status {
         page.stance(status);
         page.ports(status);
+        page.classes(&status.lan, &status.classes);
         page.drops(status);
         page.link_counts(status);
         page.buffers(status);
@@ -49,7 +50,7 @@ impl Page {
             ("protection_wanted", "Whether what is sent is to be protected.", u8::from(status.wanted)),
             ("sending_protected", "Whether what is sent is protected.", u8::from(status.sending)),
             ("receiving_protected", "Whether what arrives is protected.", u8::from(status.receiving)),
-            ("ordered", "Whether frames keep their order.", u8::from(status.ordered)),
+            ("ordered", "Whether frames keep their order.", u8::from(status.mode == Care::Ordered)),
             ("copies", "Copies of each frame that is asked for.", status.copies),
         ];
         for (name, help, value) in gauges {
@@ -115,6 +116,22 @@ impl Page {
             both,
             status.carrier.map(u8::from),
         );
+    }
+
+    fn classes(&mut self, device: &str, classes: &[Class]) {
+        let families = [
+            ("class_frames_total", "Frames from the LAN by class."),
+            ("class_bytes_total", "Bytes from the LAN by class."),
+            ("class_dropped_frames_total", "Frames from the LAN that found no room, by class."),
+        ];
+        for (at, (name, help)) in families.into_iter().enumerate() {
+            let name = format!("wiremend_relay_{name}");
+            self.family(&name, "counter", help);
+            for Class { class, care, counts } in classes {
+                let labels = [("device", device), ("class", class), ("protection", care.name())];
+                self.row(&name, &labels, [counts.frames, counts.bytes, counts.dropped][at]);
+            }
+        }
     }
 
     fn drops(&mut self, status: &Status) {
@@ -253,7 +270,7 @@ fn link_count(key: &str) -> Option<(&'static str, &'static str)> {
         "duplicates" => ("duplicate_frames_total", "Copies that were not needed."),
         "overflowed" => ("overflowed_frames_total", "Frames for which the reordering buffer had no room."),
         "notifications" => ("notifications_total", "Notifications of loss that were sent."),
-        "renotifications" => ("renotifications_total", "Notifications that said nothing new."),
+        "renotifications" => ("renotifications_total", "Notifications because nothing came of those before."),
         "acks" => ("ack_frames_total", "Frames that were sent for an acknowledgement alone."),
         "pauses" => ("pauses_total", "Times that the other end was asked to pause."),
         "ignored" => ("ignored_signals_total", "Signals of another epoch, or that cannot be."),

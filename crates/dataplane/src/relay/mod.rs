@@ -9,6 +9,7 @@
 
 mod bump;
 mod carrier;
+mod classes;
 mod counts;
 mod hold;
 mod junction;
@@ -25,11 +26,12 @@ mod unusable;
 mod wishes;
 
 pub use bump::{Bump, BumpConfig};
-pub use counts::Counts;
+pub use classes::{Care, ClassError, Classes, Rule};
+pub use counts::{ClassCounts, Counts};
 pub use hold::{Hold, Restored, restore};
 pub use service::{Ended, Service};
 pub use settings::{PortKind, Settings};
-pub use status::{Recovery, Request, Status};
+pub use status::{Class, Recovery, Request, Status};
 pub use supervise::Supervisor;
 pub use unusable::Unusable;
 

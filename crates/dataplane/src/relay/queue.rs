@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::Care;
 use crate::pool::Slot;
 
 /// A frame that waits.
@@ -9,8 +10,10 @@ use crate::pool::Slot;
 pub(super) struct Queued {
     pub(super) slot: Slot,
     pub(super) bytes: u32,
-    /// Whether it keeps its order.
-    pub(super) ordered: bool,
+    /// How it is carried.
+    pub(super) care: Care,
+    /// Classes are others from this one on: it leaves when all before it has arrived.
+    pub(super) fenced: bool,
 }
 
 /// Two queues of strict priority with one bound. Frames that are sent again go before both; the end of the link has them.
@@ -24,14 +27,14 @@ pub(super) struct Queue {
 
 /// Whom a frame is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Class {
+pub(super) enum Reach {
     /// The next bridge or station: LLDP, LACP, spanning tree. It is never held behind a hole.
     Neighbour,
     /// Anybody.
     Normal,
 }
 
-impl Class {
+impl Reach {
     /// By the destination (IEEE 802.1Q table 8-1: 01-80-C2-00-00-00 to 0F).
     pub(super) fn of(frame: &[u8]) -> Self {
         match frame {
@@ -52,11 +55,11 @@ impl Queue {
     }
 
     #[inline]
-    pub(super) fn push(&mut self, class: Class, frame: Queued) {
+    pub(super) fn push(&mut self, reach: Reach, frame: Queued) {
         self.bytes += u64::from(frame.bytes);
-        match class {
-            Class::Neighbour => self.neighbour.push_back(frame),
-            Class::Normal => self.normal.push_back(frame),
+        match reach {
+            Reach::Neighbour => self.neighbour.push_back(frame),
+            Reach::Normal => self.normal.push_back(frame),
         }
     }
 
@@ -87,11 +90,14 @@ mod tests {
     fn neighbours_go_first_and_bytes_are_bounded() {
         let mut pool = Pool::new(2, 64);
         let mut queue = Queue::new(200);
-        let mut push = |class, bytes| {
-            queue.push(class, Queued { slot: pool.reserve().unwrap(), bytes, ordered: true });
+        let mut push = |reach, bytes| {
+            queue.push(
+                reach,
+                Queued { slot: pool.reserve().unwrap(), bytes, care: Care::Ordered, fenced: false },
+            );
         };
-        push(Class::Normal, 100);
-        push(Class::Neighbour, 60);
+        push(Reach::Normal, 100);
+        push(Reach::Neighbour, 60);
         assert!(queue.has_room(40) && !queue.has_room(41));
         assert_eq!(queue.front().map(|frame| frame.bytes), Some(60));
         assert_eq!([queue.pop(), queue.pop()].map(|frame| frame.unwrap().bytes), [60, 100]);
@@ -100,8 +106,8 @@ mod tests {
 
     #[test]
     fn what_a_bridge_never_forwards_is_for_the_neighbour() {
-        assert_eq!(Class::of(&[0x01, 0x80, 0xC2, 0, 0, 0x0E, 9]), Class::Neighbour);
-        assert_eq!(Class::of(&[0x01, 0x80, 0xC2, 0, 0, 0x10, 9]), Class::Normal);
-        assert_eq!(Class::of(&[0x01]), Class::Normal);
+        assert_eq!(Reach::of(&[0x01, 0x80, 0xC2, 0, 0, 0x0E, 9]), Reach::Neighbour);
+        assert_eq!(Reach::of(&[0x01, 0x80, 0xC2, 0, 0, 0x10, 9]), Reach::Normal);
+        assert_eq!(Reach::of(&[0x01]), Reach::Normal);
     }
 }

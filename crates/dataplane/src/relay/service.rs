@@ -9,7 +9,7 @@ use super::bump::{Bump, BumpConfig};
 use super::junction::Junction;
 use super::notices::{Facts, Notices};
 use super::ports::Ports;
-use super::status::{self, Recovery, Request, Status};
+use super::status::{self, Class, Recovery, Request, Status};
 use super::{Settings, Unusable, Wishes};
 use crate::control::{Answer, Inbox, Pending, Server};
 use crate::drive::{Clock, idle};
@@ -57,7 +57,7 @@ impl Service {
     /// The interfaces are in the [`Hold`](super::Hold) of the process that started this one.
     pub fn start(mut settings: Settings) -> Result<Self, Unusable> {
         if let Some(wishes) = Wishes::left_for(&settings) {
-            wishes.apply(&mut settings);
+            wishes.apply(&mut settings).map_err(|error| Unusable::Settings(error.to_string()))?;
         }
         let ports = Ports::open(&settings)?;
         let link = settings.link_config(ports.rate, ports.frame_bytes_max);
@@ -67,7 +67,7 @@ impl Service {
             link,
             dialect: settings.dialect,
             source: ports.source,
-            ordered: settings.ordered,
+            classes: settings.classes.clone(),
             queue_bytes_max: settings.queue.get(),
             handed_frames: settings.handed_frames,
         };
@@ -226,14 +226,15 @@ impl Service {
 
     fn obey(&mut self, request: &Request) -> Result<(), String> {
         let mut wishes = Wishes { active: self.wanted, ..Wishes::of(&self.settings) };
-        match *request {
+        match request {
             Request::Status => return Ok(()),
             Request::Activate => wishes.active = true,
             Request::Deactivate => wishes.active = false,
-            Request::Set { ordered, copies, target } => {
-                wishes.ordered = ordered.unwrap_or(wishes.ordered);
+            Request::Set { mode, classes, copies, target } => {
+                wishes.mode = mode.unwrap_or(wishes.mode);
+                wishes.classes = classes.clone().unwrap_or(wishes.classes);
                 wishes.copies = copies.map_or(wishes.copies, |copies| (copies > 0).then_some(copies));
-                wishes.target_ppt = match target {
+                wishes.target_ppt = match *target {
                     Some(target) if target > 0.0 && target < 1.0 => (target * 1e12).ceil() as u64,
                     Some(target) => {
                         return Err(format!("a target loss of {target} does not lie between 0 and 1"));
@@ -243,9 +244,9 @@ impl Service {
             }
         }
         let mut settings = self.settings.clone();
-        wishes.apply(&mut settings);
+        wishes.apply(&mut settings).map_err(|error| error.to_string())?;
         self.bump.end_mut().aim(settings.target, settings.copies).map_err(|error| error.to_string())?;
-        self.bump.set_ordered(settings.ordered);
+        self.bump.set_classes(settings.classes.clone());
         self.settings = settings;
         if wishes.active != self.wanted {
             self.set_wanted(wishes.active);
@@ -272,7 +273,8 @@ impl Service {
             sending: end.is_active(),
             receiving: end.is_receiving(),
             stance: status::stance_name(end).into(),
-            ordered: self.settings.ordered,
+            mode: self.settings.classes.other(),
+            classes: self.bump.classes().map(|(class, care, counts)| Class { class, care, counts }).collect(),
             rate_bits_per_s: self.rate.bits_per_s(),
             rtt_ns: end.rtt().map(Span::as_ns),
             loss: end.loss().map(|loss| loss.as_parts_per_trillion() as f64 / 1e12),

@@ -7,6 +7,7 @@ use wiremend_proto::link::{Config, CopyCount, LossRate};
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::link::Dialect;
 
+use super::Classes;
 use crate::drive::Poll;
 use crate::net::offload::Offload;
 use crate::sys::xdp::XdpMode;
@@ -23,8 +24,8 @@ pub struct Settings {
     pub rate: Option<Rate>,
     /// Whether to protect from the start.
     pub active: bool,
-    /// Whether frames keep their order, or none waits for another.
-    pub ordered: bool,
+    /// Which frames are protected, and how.
+    pub classes: Classes,
     /// The loss that may remain.
     pub target: LossRate,
     /// Copies of what is asked for.
@@ -35,8 +36,8 @@ pub struct Settings {
     pub queue: Bytes,
     /// Frames handed to the link's port in advance.
     pub handed_frames: u32,
-    /// The round trip is taken to be at least this.
-    pub rtt_min: Span,
+    /// The round trip is taken to be at least this; if nothing is said, what is measured counts.
+    pub rtt_min: Option<Span>,
     /// A frame is waited for so long.
     pub give_up: Span,
     /// How frames come in and go out.
@@ -77,6 +78,9 @@ pub enum PortKind {
 /// A peer that is silent for so long is gone: less than the tenth of a second within which a link is to be as it was.
 const SILENCE_MAX: Span = Span::from_ms(80);
 
+/// The round trip is reckoned with at least this until recoveries have shown how long they take: a process comes late at times.
+const RTT_AT_FIRST: Span = Span::from_us(500);
+
 impl Settings {
     /// Frames that a process needs to bridge while it is not scheduled: [`Settings::give_up`] of them.
     const FRAME_BYTES_TYPICAL: u64 = 512;
@@ -88,13 +92,13 @@ impl Settings {
             link: link.into(),
             rate: None,
             active: false,
-            ordered: true,
+            classes: Classes::default(),
             target: LossRate::parts_per_trillion(10_000),
             copies: CopyCount::Measured(LossRate::parts_per_trillion(1_000_000_000)),
             dialect: Dialect::default(),
             queue: Bytes::kib(1024),
             handed_frames: 64,
-            rtt_min: Span::from_us(500),
+            rtt_min: None,
             give_up: Span::from_ms(20),
             port: PortKind::Auto,
             poll: Poll::Sleep,
@@ -114,12 +118,13 @@ impl Settings {
     /// a while loses nothing.
     pub(super) fn link_config(&self, rate: Rate, frame_bytes_max: Bytes) -> Config {
         let link = Config::for_link(rate, frame_bytes_max, self.give_up);
-        // What is asked for waits behind what was handed over, up to so long: it is not asked for again before.
+        // What is asked for waits behind what was handed over, up to so long: as long as nothing was measured it is not asked for again before.
         let handed = rate.serialize(frame_bytes_max * u64::from(self.handed_frames));
         Config {
             target: self.target,
             copies: self.copies,
-            rtt_min: self.rtt_min.max(handed),
+            rtt_min: self.rtt_min.map_or(Span::ZERO, |least| least.max(handed)),
+            rtt_at_first: RTT_AT_FIRST.max(handed),
             rtt_samples: 5,
             give_up: Some(self.give_up),
             silence_max: Some(SILENCE_MAX),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_proto::link::{Endpoint, RecoveryDelays, Stance};
 use wiremend_units::Span;
 
-use super::Counts;
+use super::{Care, ClassCounts, Counts, Rule};
 use crate::control;
 use crate::pool::Slot;
 
@@ -22,8 +22,10 @@ pub enum Request {
     Deactivate,
     /// Go by something else from here on.
     Set {
-        /// Whether frames keep their order.
-        ordered: Option<bool>,
+        /// How frames are carried that are of no class.
+        mode: Option<Care>,
+        /// The classes of frames, in place of those there were.
+        classes: Option<Vec<Rule>>,
         /// So many copies of what is asked for; 0: by the loss that is measured.
         copies: Option<u8>,
         /// The loss that may remain.
@@ -38,7 +40,6 @@ impl control::Request for Request {
 }
 
 /// How a relay stands.
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// Of the program.
@@ -61,8 +62,10 @@ pub struct Status {
     pub receiving: bool,
     /// How far protection goes.
     pub stance: String,
-    /// Whether frames keep their order.
-    pub ordered: bool,
+    /// How frames are carried that are of no class.
+    pub mode: Care,
+    /// What came from the LAN by class; the last are those of no class.
+    pub classes: Vec<Class>,
     /// Of the link.
     pub rate_bits_per_s: u64,
     /// Of what is sent, as it was agreed upon.
@@ -95,6 +98,18 @@ pub struct Status {
     pub malformed_because: Option<String>,
     /// How long recovery took.
     pub recovery: Recovery,
+}
+
+/// A class of frames.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Class {
+    /// Which frames; `other`: those of no class.
+    pub class: String,
+    /// How they are carried.
+    pub care: Care,
+    /// What was counted while there was such a class.
+    #[serde(flatten)]
+    pub counts: ClassCounts,
 }
 
 /// How long it took from a gap that was seen to the frame that filled it.

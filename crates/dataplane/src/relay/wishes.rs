@@ -7,14 +7,15 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use wiremend_proto::link::{CopyCount, LossRate};
 
-use super::Settings;
 use super::hold::replace;
+use super::{Care, ClassError, Classes, Rule, Settings};
 
 /// What can be changed of a relay while it runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Wishes {
     pub(super) active: bool,
-    pub(super) ordered: bool,
+    pub(super) mode: Care,
+    pub(super) classes: Vec<Rule>,
     /// Absent: by the loss that is measured.
     pub(super) copies: Option<u8>,
     pub(super) target_ppt: u64,
@@ -29,7 +30,8 @@ impl Wishes {
     pub(super) fn of(settings: &Settings) -> Self {
         Self {
             active: settings.active,
-            ordered: settings.ordered,
+            mode: settings.classes.other(),
+            classes: settings.classes.rules().to_vec(),
             copies: match settings.copies {
                 CopyCount::Fixed(copies) => Some(copies),
                 CopyCount::Measured(_) => None,
@@ -55,11 +57,12 @@ impl Wishes {
     }
 
     /// Puts it into settings.
-    pub(super) fn apply(&self, settings: &mut Settings) {
+    pub(super) fn apply(&self, settings: &mut Settings) -> Result<(), ClassError> {
         settings.active = self.active;
-        settings.ordered = self.ordered;
+        settings.classes = Classes::new(self.classes.clone(), self.mode)?;
         settings.copies = self.copy_count(settings.copies);
         settings.target = LossRate::parts_per_trillion(self.target_ppt);
+        Ok(())
     }
 
     fn copy_count(&self, before: CopyCount) -> CopyCount {

@@ -55,7 +55,7 @@ pub type Pieces<'a> = [IoSlice<'a>; PIECES];
 /// A frame is sent in at most so many pieces.
 pub const PIECES: usize = 3;
 /// As many frames are sent by one call.
-pub const SEND_MAX: usize = 64;
+pub const SEND_MAX: usize = 16;
 
 impl PacketSocket {
     /// Opens a socket on the interface with this index, with a ring of at least `places` frames of up to `frame_bytes`. It sees

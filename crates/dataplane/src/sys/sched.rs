@@ -29,7 +29,7 @@ pub fn pin(cpu: usize) -> io::Result<()> {
 }
 
 /// Turns of this thread are short, so that it is not kept waiting for the longer ones of others: a kernel from 6.12 on lets whoever
-/// asks for less at a time go first. Others take no notice.
+/// asks for less at a time go first. Others take no notice, and a thread that was given a better policy than the usual one keeps it.
 pub fn short_turns() {
     /// `struct sched_attr`, as far as it always was.
     #[repr(C)]
@@ -42,6 +42,10 @@ pub fn short_turns() {
         runtime_ns: u64,
         deadline_ns: u64,
         period_ns: u64,
+    }
+    // SAFETY: an integer only; it concerns the calling thread.
+    if unsafe { libc::sched_getscheduler(0) } != libc::SCHED_OTHER {
+        return;
     }
     // SAFETY: integers only; it concerns the calling thread, and cannot fail for it.
     let nice = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };

@@ -32,6 +32,9 @@ pub struct Config {
     /// The round trip is taken to be at least this, however short a measurement was: answers that come from a process come late at
     /// times.
     pub rtt_min: Span,
+    /// The round trip is taken to be at least this until recoveries have shown how long they take; from then on what is missing is asked for
+    /// again as soon as that says, and no earlier than `rtt_min`. Nothing: `rtt_min` holds throughout.
+    pub rtt_at_first: Span,
     /// Measurements of the round trip before a start, of which the shortest counts.
     pub rtt_samples: u8,
     /// `ackNoTimeout`: how long a frame is waited for; by default it follows from the round trip.
@@ -77,6 +80,7 @@ impl Config {
             rx_bytes_max: Bytes::ZERO,
             rtt: None,
             rtt_min: Span::ZERO,
+            rtt_at_first: Span::ZERO,
             rtt_samples: 1,
             give_up: None,
             silence_max: None,

@@ -35,7 +35,7 @@ pub struct Counters {
     pub duplicates: u64,
     /// Receiver: frames for which the reordering buffer had no room.
     pub overflowed: u64,
-    /// Receiver: notifications sent, and how many of them said nothing new.
+    /// Receiver: notifications sent, and how many of them because nothing had come of those before. Copies count.
     pub notifications: u64,
     /// See `notifications`.
     pub renotifications: u64,

@@ -11,8 +11,8 @@ use super::receiver::Receiver;
 use super::sender::{Sender, epoch_bits};
 use super::timing::Timing;
 use super::{
-    Ack, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LossRate, RecoveryDelays,
-    Signal, Stance, Transmit, Waiting,
+    Ack, Aside, Config, ConfigError, CopyCount, Counters, Disposal, Hello, HelloKind, LossRate,
+    RecoveryDelays, Signal, Stance, Transmit, Waiting,
 };
 
 /// One end of a protected link; see the [module](super).
@@ -103,6 +103,52 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
         self.receiver.poll_due(now, &mut self.out).map(Transmit::Own)
     }
 
+    /// As [`Endpoint::poll_transmit`], where the head of the normal queue is not to be protected. It has no number, so it takes no part in what is
+    /// in order: a host that begins or ends to protect a kind of frame waits until all before is settled ([`Endpoint::is_settled`]).
+    pub fn poll_aside(&mut self, now: Time) -> Option<Aside<F>> {
+        if let Some(signal) = self.poll_urgent(now) {
+            return Some(Aside::Before(Transmit::Own(signal)));
+        }
+        let again = self.sender.poll_again(now, || self.receiver.poll_back(), &mut self.out);
+        if let Some((signal, frame)) = again {
+            return Some(Aside::Before(Transmit::Again(signal, frame)));
+        }
+        match self.handshake.gate() {
+            Gate::Numbered if self.receiver.is_survey_due() => {
+                self.receiver.poll_due(now, &mut self.out).map(|signal| Aside::Before(Transmit::Own(signal)))
+            }
+            Gate::Numbered => {
+                let ack = self.receiver.poll_back();
+                Some(Aside::Leaves(Some(self.sender.loose(ack))))
+            }
+            Gate::Shut => None,
+            Gate::Plain => {
+                let before = if self.handshake.on_traffic(now) {
+                    self.poll_urgent(now)
+                } else {
+                    self.receiver.poll_due(now, &mut self.out)
+                };
+                Some(before.map_or(Aside::Leaves(None), |signal| Aside::Before(Transmit::Own(signal))))
+            }
+        }
+    }
+
+    /// Whether the other end has everything that left with a number, or has given it up.
+    pub fn is_settled(&self) -> bool {
+        self.sender.is_drained()
+    }
+
+    /// Whether something is to leave before every normal frame, and before a host does anything else: an answer, a notification, a copy that was
+    /// asked for. For hosts that are processors and do one thing at a time.
+    #[inline]
+    pub fn is_urgent(&self) -> bool {
+        self.answer.is_some()
+            || self.handshake.is_due()
+            || self.receiver.is_urgent()
+            || self.sender.probe_due()
+            || self.sender.is_again_due()
+    }
+
     /// The frame of [`Transmit::Fresh`] leaves; `kept` is the host's copy.
     #[inline]
     pub fn on_sent(&mut self, now: Time, kept: F) {
@@ -128,6 +174,15 @@ impl<F: Copy, const BITS: u32> Endpoint<F, BITS> {
                     self.receiver.on_dummy(now, next, &mut self.out);
                 } else {
                     self.on_unknown(now, epoch, None);
+                }
+                self.on_back(now, ack);
+            }
+            (Signal::Loose { epoch, next, ack }, Some((frame, _))) => {
+                if self.receiver.knows(epoch) {
+                    self.receiver.on_shown(now, next, &mut self.out);
+                    self.out.push(Disposal::Deliver(frame));
+                } else {
+                    self.on_unknown(now, epoch, Some((frame, false)));
                 }
                 self.on_back(now, ack);
             }

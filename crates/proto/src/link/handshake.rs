@@ -98,7 +98,7 @@ impl Handshake {
             wanted: false,
             reopen: None,
             rtt_known: config.rtt,
-            rtt_min: config.rtt_min,
+            rtt_min: config.rtt_min.max(config.rtt_at_first),
             samples: config.rtt_samples,
             samples_left: 0,
             sample_ns: RTT_NS_MAX,

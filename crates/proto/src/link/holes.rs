@@ -22,6 +22,8 @@ pub(super) struct Run {
     since: Time,
     /// When the sender was last told.
     told_at: Time,
+    /// Times that it was told again because nothing came of it.
+    retold: u8,
 }
 
 impl Holes {
@@ -44,15 +46,15 @@ impl Holes {
         debug_assert!(self.runs.back().is_none_or(|run| run.end <= first), "holes are found in order");
         match self.runs.back_mut() {
             Some(run) if run.end == first && run.since == now => run.end = end,
-            _ => self.runs.push_back(Run { first, end, since: now, told_at: now }),
+            _ => self.runs.push_back(Run { first, end, since: now, told_at: now, retold: 0 }),
         }
     }
 
-    /// The place is no longer missing: since when it was, if it was.
-    pub(super) fn fill(&mut self, place: u64) -> Option<Time> {
+    /// The place is no longer missing: since when it was, if it was, and whether the sender was told of it again.
+    pub(super) fn fill(&mut self, place: u64) -> Option<(Time, bool)> {
         let at = self.runs.partition_point(|run| run.end <= place);
         let run = self.runs.get_mut(at).filter(|run| run.first <= place)?;
-        let since = run.since;
+        let filled = (run.since, run.retold > 0);
         match (run.first == place, run.end == place + 1) {
             (true, true) => _ = self.runs.remove(at),
             (true, false) => run.first += 1,
@@ -63,7 +65,7 @@ impl Holes {
                 self.runs.insert(at + 1, tail);
             }
         }
-        Some(since)
+        Some(filled)
     }
 
     pub(super) fn contains(&self, place: u64) -> bool {
@@ -85,14 +87,20 @@ impl Holes {
         self.runs.front().map(|run| run.since)
     }
 
-    /// When the sender was last told of the one it was told of longest ago.
-    pub(super) fn least_told(&self) -> Option<Time> {
-        self.runs.iter().map(|run| run.told_at).min()
+    /// When the sender is to be told of the first of them again, by this patience.
+    pub(super) fn next_due(&self, patience: Patience) -> Option<Time> {
+        self.runs.iter().map(|run| run.due(patience)).min()
     }
 
-    /// The first that the sender was not told of for `patience`.
-    pub(super) fn first_untold(&self, now: Time, patience: Span) -> Option<u64> {
-        self.runs.iter().find(|run| run.told_at.saturating_add(patience) <= now).map(|run| run.first)
+    /// The first that the sender is to be told of again by now. It is taken for told.
+    pub(super) fn retell(&mut self, now: Time, patience: Patience) -> Option<u64> {
+        let mut first = None;
+        for run in self.runs.iter_mut().filter(|run| run.due(patience) <= now) {
+            first = first.or(Some(run.first));
+            run.tell(now);
+            run.retold = run.retold.saturating_add(1);
+        }
+        first
     }
 
     /// Where the last `count` runs begin; nothing if there is none.
@@ -106,11 +114,13 @@ impl Holes {
         self.runs.range_mut(at..)
     }
 
-    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>) {
+    /// `is_adaptive`: it matters how often they were told of again.
+    pub(super) fn fingerprint<H: Hasher>(&self, print: &mut Print<H>, is_adaptive: bool) {
         for run in &self.runs {
             print.add((run.first, run.end));
             print.add_time(run.since);
             print.add_time(run.told_at);
+            print.add(if is_adaptive { run.retold.min(RETOLD_MAX) } else { 0 });
         }
     }
 
@@ -119,7 +129,22 @@ impl Holes {
     }
 }
 
+/// How long to wait before the sender is told again: the first time, and twice as long each time, up to a limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    pub(super) first: Span,
+    pub(super) most: Span,
+}
+
+/// From then on the wait is the longest.
+const RETOLD_MAX: u8 = 16;
+
 impl Run {
+    fn due(&self, patience: Patience) -> Time {
+        let wait = (patience.first * (1 << self.retold.min(RETOLD_MAX))).min(patience.most);
+        self.told_at.saturating_add(wait)
+    }
+
     pub(super) fn tell(&mut self, now: Time) {
         self.told_at = now;
     }
@@ -133,7 +158,7 @@ mod tests {
     fn filling_the_middle_leaves_both_sides() {
         let mut holes = Holes::default();
         holes.open(3, 8, Time::ZERO);
-        assert_eq!((holes.fill(5), holes.fill(5)), (Some(Time::ZERO), None));
+        assert_eq!((holes.fill(5), holes.fill(5)), (Some((Time::ZERO, false)), None));
         assert_eq!(holes.from(0).map(|run| (run.first, run.end)).collect::<Vec<_>>(), [(3, 5), (6, 8)]);
         assert_eq!(holes.place_count(), 4);
     }

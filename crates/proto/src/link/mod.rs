@@ -73,6 +73,7 @@ mod seq;
 mod signal;
 mod stance;
 mod timing;
+mod trip;
 
 pub use config::{Config, ConfigError, CopyCount};
 pub use counters::Counters;
@@ -106,6 +107,15 @@ pub enum Transmit<F> {
     Again(Signal, F),
     /// A frame of the link's own, of the shortest length there is.
     Own(Signal),
+}
+
+/// What a free wire carries next, where the head of the normal queue is not to be protected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Aside<F> {
+    /// Something goes before it. It is never [`Transmit::Fresh`].
+    Before(Transmit<F>),
+    /// It leaves, behind a header as long as others are protected. Nobody keeps it.
+    Leaves(Option<Signal>),
 }
 
 /// What becomes of a handle.

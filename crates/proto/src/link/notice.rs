@@ -17,7 +17,7 @@ pub(super) struct Notice {
     cursor: u64,
     /// Times that it is still to be said; none: nothing is.
     copies: u8,
-    /// Whether the sender has not heard it yet.
+    /// Whether it began with a hole that the sender was never told of, and not because time has passed.
     is_new: bool,
 }
 
@@ -32,7 +32,7 @@ impl Notice {
             self.from = self.from.min(from);
             self.cursor = self.cursor.min(from);
         } else {
-            (self.from, self.cursor) = (from, from);
+            (self.from, self.cursor, self.is_new) = (from, from, false);
         }
         self.copies = self.copies.max(copies);
         self.is_new |= is_new;
@@ -44,7 +44,7 @@ impl Notice {
         }
     }
 
-    /// The next notification, and whether it says something new; nothing if all holes are filled meanwhile.
+    /// The next notification, and whether its series says something new; nothing if all holes are filled meanwhile.
     pub(super) fn poll<const BITS: u32>(
         &mut self,
         now: Time,
@@ -63,7 +63,6 @@ impl Notice {
         self.cursor = upto;
         if upto == seen {
             self.copies -= 1;
-            self.is_new = false;
             self.cursor = self.from;
         }
         Some((missing, is_new))

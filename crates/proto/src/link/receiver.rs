@@ -9,12 +9,13 @@ use std::hash::{Hash, Hasher};
 use wiremend_units::{Span, Time};
 
 use super::fingerprint::Print;
-use super::holes::Holes;
+use super::holes::{Holes, Patience};
 use super::notice::{self, Notice};
 use super::outbox::Outbox;
 use super::ring::Ring;
 use super::sender::epoch_bits;
 use super::timing::Timing;
+use super::trip::Trip;
 use super::{Ack, Config, Disposal, Missing, Seq, Signal};
 
 /// What has arrived, and what has not.
@@ -35,6 +36,8 @@ pub(super) struct Receiver<F, const BITS: u32> {
     notice: Notice,
     /// When holes that the sender was told of are looked at again; never without holes.
     renotify_at: Time,
+    /// From a gap that was seen to the frame that filled it.
+    trip: Trip,
     /// What the sender was last told `next` is.
     told: u64,
     /// What has arrived since.
@@ -81,6 +84,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             held_bytes: 0,
             notice: Notice::default(),
             renotify_at: Time::MAX,
+            trip: Trip::default(),
             told: 0,
             news_bytes: 0,
             acks_owed: 0,
@@ -101,6 +105,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
     pub(super) fn start(&mut self, epoch: u32, timing: Timing) {
         debug_assert!(self.epoch.is_none(), "what is held is handed on first");
         self.timing = timing;
+        self.trip = Trip::default();
         self.epoch = Some(epoch);
         (self.next, self.seen, self.told, self.news_bytes) = (0, 0, 0, 0);
     }
@@ -176,14 +181,20 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             // It stays missing, and is asked for again when the holes are looked at again: there may be room by then.
             out.counters.overflowed += 1;
             out.counters.missed += u64::from(is_new);
-            self.renotify_at = self.renotify_at.min(now + self.timing.renotify);
+            self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.trip));
             out.push(Disposal::Discard(held.frame));
             return;
         }
-        let since = self.holes.fill(place);
-        if let Some(since) = since.filter(|_| !is_new) {
+        let filled = self.holes.fill(place);
+        if let Some((since, retold)) = filled.filter(|_| !is_new) {
             out.counters.recovered += 1;
-            out.delays.add(now.since(since));
+            let took = now.since(since);
+            out.delays.add(took);
+            if retold {
+                self.trip.add_unknown();
+            } else {
+                self.trip.add(took);
+            }
         }
         if waits {
             self.hold(now, place, held, out);
@@ -195,15 +206,22 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
 
     /// All before `next` has been sent: what has not arrived is missing. The sender wants to know what has.
     pub(super) fn on_dummy(&mut self, now: Time, next: u32, out: &mut Outbox<F>) {
+        if self.on_shown(now, next, out) {
+            self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
+        }
+    }
+
+    /// All before `next` has been sent: what has not arrived is missing. False: that cannot be.
+    pub(super) fn on_shown(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
         let Some(place) = Seq::<BITS>::new(next).place_near(self.seen) else {
             out.counters.ignored += 1;
-            return;
+            return false;
         };
         if place > self.seen {
             self.miss(now, place, out);
             self.seen = place;
         }
-        self.acks_owed = (self.acks_owed + 1).min(ACKS_OWED_MAX);
+        true
     }
 
     /// A notification, or a change of pause: what goes before everything else.
@@ -263,13 +281,11 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
             self.advance(now, out);
         }
         if self.renotify_at <= now {
-            if let Some(first) = self.holes.first_untold(now, self.timing.renotify) {
+            let patience = self.patience();
+            if let Some(first) = self.holes.retell(now, patience) {
                 self.notice.begin(first, self.control_copies, false);
             }
-            // What is told now is told at `now` or soon after.
-            let patience = self.timing.renotify;
-            let again = |told: Time| (told + patience).max(now + patience / 4);
-            self.renotify_at = self.holes.least_told().map_or(Time::MAX, again);
+            self.renotify_at = self.holes.next_due(patience).unwrap_or(Time::MAX);
         }
         if self.pause.again_at <= now {
             self.say_pause(now, true);
@@ -291,11 +307,24 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         print.add((self.pause.asked, self.pause.copies));
         print.add_time(self.pause.again_at);
         print.add_time(self.renotify_at);
-        self.holes.fingerprint(print);
+        self.holes.fingerprint(print, self.timing.is_adaptive());
+        if self.timing.is_adaptive() {
+            self.trip.fingerprint(print);
+        }
         self.notice.fingerprint(print);
         for place in (self.next..self.seen).filter(|_| self.held_count > 0) {
             print.add(self.held[place].map(|held| held.frame));
         }
+    }
+
+    /// Whether a notification, or a change of pause, is to go before everything else.
+    #[inline]
+    pub(super) fn is_urgent(&self) -> bool {
+        self.notice.is_due() || self.pause.copies > 0
+    }
+
+    fn patience(&self) -> Patience {
+        Patience { first: self.timing.renotify(&self.trip), most: self.timing.renotify_max() }
     }
 
     fn ack(&self) -> Option<Ack> {
@@ -318,7 +347,7 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
         }
         out.counters.missed += end - self.seen;
         self.holes.open(self.seen, end, now);
-        self.renotify_at = self.renotify_at.min(now + self.timing.renotify);
+        self.renotify_at = self.renotify_at.min(now + self.timing.renotify(&self.trip));
         if let Some(first) = self.holes.first_of_last(Missing::HOLES_MAX) {
             self.notice.begin(first, self.control_copies, true);
         }

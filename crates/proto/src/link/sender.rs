@@ -10,6 +10,7 @@ use super::outbox::Outbox;
 use super::ring::Ring;
 use super::stance::{Stance, Watch};
 use super::timing::{PROBES_MAX, Timing};
+use super::trip::Trip;
 use super::{Ack, Config, Disposal, Missing, Seq, Signal, Waiting};
 
 /// What is sent and not settled yet.
@@ -38,6 +39,10 @@ pub(super) struct Sender<F, const BITS: u32> {
     probe: Probe,
     /// When a pause ends by itself; never: there is none.
     paused_until: Time,
+    /// From the last copy of a frame to the word that it is there.
+    trip: Trip,
+    /// Of the frame that was last released, if copies of it left: when the last did, and in how many rounds.
+    answered: Option<(Time, u8)>,
     /// The frame that was polled and not confirmed by [`Sender::on_sent`].
     leaving: Option<Waiting>,
     watch: Watch,
@@ -51,6 +56,8 @@ struct Slot<F> {
     ordered: bool,
     /// The receiver has asked for it.
     missed: bool,
+    /// Times that copies were sent because the receiver asked.
+    rounds: u8,
     /// When its last copy left, if one did.
     resent_at: Time,
 }
@@ -58,7 +65,15 @@ struct Slot<F> {
 // Not derived: that would ask the same of `F`.
 impl<F> Default for Slot<F> {
     fn default() -> Self {
-        Self { frame: None, len: 0, copies_due: 0, ordered: false, missed: false, resent_at: Time::ZERO }
+        Self {
+            frame: None,
+            len: 0,
+            copies_due: 0,
+            ordered: false,
+            missed: false,
+            rounds: 0,
+            resent_at: Time::ZERO,
+        }
     }
 }
 
@@ -96,6 +111,8 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             dummies_owed: 0,
             probe: Probe::NONE,
             paused_until: Time::MAX,
+            trip: Trip::default(),
+            answered: None,
             leaving: None,
             watch: Watch::new(config),
         }
@@ -110,6 +127,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.paid_at = Time::ZERO;
         self.dummies_owed = 0;
         self.timing = timing;
+        self.trip = Trip::default();
         self.watch.start();
     }
 
@@ -122,6 +140,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         self.paused_until = Time::MAX;
         self.dummies_owed = 0;
         self.leaving = None;
+        self.answered = None;
     }
 
     pub(super) fn epoch(&self) -> u8 {
@@ -191,6 +210,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             copies_due: 0,
             ordered: waiting.ordered,
             missed: false,
+            rounds: 0,
             resent_at: Time::ZERO,
         };
         self.next += 1;
@@ -235,6 +255,12 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         None
     }
 
+    /// Whether copies are due. Those of frames that were released meanwhile count too.
+    #[inline]
+    pub(super) fn is_again_due(&self) -> bool {
+        !self.again.is_empty()
+    }
+
     /// Whether the receiver is to be asked now, before anything else.
     pub(super) fn probe_due(&self) -> bool {
         self.probe.due
@@ -252,6 +278,15 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         Signal::Dummy { epoch: self.epoch, next: self.next_number(), ack }
     }
 
+    /// The header of a frame that is not protected. It shows what was sent as a dummy does, so one dummy fewer is owed; one is left, since only a
+    /// dummy is answered.
+    pub(super) fn loose(&mut self, ack: Option<Ack>) -> Signal {
+        if self.dummies_owed > 1 {
+            self.dummies_owed -= 1;
+        }
+        Signal::Loose { epoch: self.epoch, next: self.next_number(), ack }
+    }
+
     /// The receiver has everything before `ack.next`. An old one moves nothing back.
     #[inline]
     pub(super) fn on_ack(&mut self, now: Time, ack: Ack, out: &mut Outbox<F>) -> bool {
@@ -261,6 +296,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             return false;
         };
         self.release_before(place, out);
+        self.mind_answer(now);
         self.paused_until = if ack.pause { now + self.timing.pause_max } else { Time::MAX };
         let at = if self.is_drained() { Time::MAX } else { now + self.timing.probe };
         self.probe = Probe { at, ..Probe::NONE };
@@ -296,6 +332,7 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         if let Some(from) = had_from {
             self.release_between(from, upto, out);
             self.surveyed = self.surveyed.max(upto);
+            self.mind_answer(now);
         }
         stepped
     }
@@ -339,7 +376,14 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         for place in self.acked..self.next {
             let slot = &self.slots[place];
             print.add((slot.frame, slot.len, slot.copies_due, slot.ordered));
-            print.add_limit(slot.resent_at + self.timing.resend_gap);
+            print.add_limit(slot.resent_at + self.timing.resend_gap(&self.trip));
+            if self.timing.is_adaptive() && slot.resent_at > Time::ZERO {
+                print.add_time(slot.resent_at);
+                print.add(slot.rounds.min(2));
+            }
+        }
+        if self.timing.is_adaptive() {
+            self.trip.fingerprint(print);
         }
         for place in self.again.iter().filter(|place| **place >= self.acked) {
             print.add(place);
@@ -353,10 +397,11 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
 
     /// Queues copies of a frame, unless some are queued or on their way. True: the stance has changed.
     fn request(&mut self, now: Time, place: u64, out: &mut Outbox<F>) -> bool {
+        let gap = self.timing.resend_gap(&self.trip);
         let slot = &mut self.slots[place];
         let first_time = !std::mem::replace(&mut slot.missed, true);
         let resent = slot.resent_at > Time::ZERO;
-        let waits = slot.copies_due > 0 || resent && now < slot.resent_at + self.timing.resend_gap;
+        let waits = slot.copies_due > 0 || resent && now < slot.resent_at + gap;
         if !waits {
             // Copies may run ahead of their share by a burst: a copy costs the time in which the share carries it.
             let cost = self.share.serialize(Bytes::new(u64::from(slot.len)));
@@ -372,10 +417,21 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
             } else {
                 self.paid_at = self.paid_at.max(now) + cost * copies;
                 slot.copies_due = copies as u8;
+                slot.rounds = slot.rounds.saturating_add(1);
                 self.again.push_back(place);
             }
         }
         first_time && self.watch.on_missed()
+    }
+
+    /// What was released may have been sent again: then it is known how long the word took that it is there.
+    #[inline]
+    fn mind_answer(&mut self, now: Time) {
+        match self.answered.take() {
+            Some((since, 1)) => self.trip.add(now.since(since)),
+            Some(_) => self.trip.add_unknown(),
+            None => {}
+        }
     }
 
     fn release_before(&mut self, end: u64, out: &mut Outbox<F>) {
@@ -401,6 +457,9 @@ impl<F: Copy, const BITS: u32> Sender<F, BITS> {
         if let Some(frame) = slot.frame.take() {
             slot.copies_due = 0;
             self.kept_bytes -= u64::from(slot.len);
+            if slot.resent_at > Time::ZERO {
+                self.answered = Some((slot.resent_at, slot.rounds));
+            }
             out.push(Disposal::Release(frame));
         }
     }

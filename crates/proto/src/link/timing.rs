@@ -4,14 +4,19 @@
 use wiremend_units::{Bytes, Span};
 
 use super::Config;
+use super::trip::Trip;
 
 /// How long, and how much.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Timing {
     /// A frame sent so short a time ago may have arrived without the receiver's having said so.
-    pub(super) resend_gap: Span,
+    resend_gap: Span,
     /// A hole that is not filled so long after the sender was told of it is told of again.
-    pub(super) renotify: Span,
+    renotify: Span,
+    /// Both grow less with what was measured, if the round trip is one that was only assumed; and then down to what follows from this.
+    rtt_least: Option<Span>,
+    /// The time that the longest frame takes.
+    frame: Span,
     /// A place missing for so long is given up.
     pub(super) give_up: Span,
     /// Silence of the receiver after which the sender asks with a dummy.
@@ -44,7 +49,7 @@ impl Timing {
         // The renotification must find the last copy older than `resend_gap`: it left up to a frame later than the
         // notification came, and several copies take several frames.
         let resend_gap = rtt + frame * 2;
-        let renotify = rtt + rtt / 4 + frame * 6;
+        let renotify = rtt + patience(rtt, frame);
         let give_up = config.give_up.unwrap_or(renotify * NOTIFICATIONS);
         let probe = rtt * 2 + frame * 8;
         let pause_at = config.pause_at.unwrap_or_else(|| Self::default_pause_at(config, rtt)).get();
@@ -58,6 +63,8 @@ impl Timing {
         Self {
             resend_gap,
             renotify,
+            rtt_least: (config.rtt_min < rtt && rtt <= config.rtt_at_first).then_some(config.rtt_min),
+            frame,
             give_up,
             probe: probe.max(give_up / 16),
             // One that is given up for gone must hold nothing back any more.
@@ -74,10 +81,42 @@ impl Timing {
         }
     }
 
+    /// Whether times follow what is measured.
+    pub(super) fn is_adaptive(&self) -> bool {
+        self.rtt_least.is_some()
+    }
+
+    /// A frame sent so short a time ago may have arrived without the receiver's having said so; `trip` is from a copy to the word that
+    /// it is there.
+    pub(super) fn resend_gap(&self, trip: &Trip) -> Span {
+        match self.rtt_least {
+            Some(least) if trip.is_known() => (trip.mean().max(least) + self.frame * 2).min(self.resend_gap),
+            _ => self.resend_gap,
+        }
+    }
+
+    /// A hole that is not filled so long after the sender was told of it is told of again; `trip` is from a gap to the frame that fills it.
+    pub(super) fn renotify(&self, trip: &Trip) -> Span {
+        let Some(least) = self.rtt_least.filter(|_| trip.is_known()) else { return self.renotify };
+        let rtt = trip.mean().max(least);
+        (rtt + patience(rtt, self.frame).max(trip.deviation() * 4)).min(self.renotify)
+    }
+
+    /// The longest that [`Timing::renotify`] becomes.
+    pub(super) fn renotify_max(&self) -> Span {
+        self.renotify
+    }
+
     /// What drains while a resume travels, and two frames so that pause and resume do not chase each other (LG B.1).
     pub(super) fn default_pause_at(config: &Config, rtt: Span) -> Bytes {
         config.rate.bytes_in(rtt) + config.frame_bytes_max * HYSTERESIS_FRAMES
     }
+}
+
+/// What is waited beyond a round trip before the sender is told again, at least: it must find the last copy older than
+/// [`Timing::resend_gap`].
+fn patience(rtt: Span, frame: Span) -> Span {
+    rtt / 4 + frame * 6
 }
 
 /// Preamble, gap and the longest link header.

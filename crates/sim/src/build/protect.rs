@@ -141,6 +141,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         rx_bytes_max: protect.rx_buffer(),
         rtt: None,
         rtt_min,
+        rtt_at_first: Span::ZERO,
         rtt_samples: 1,
         give_up: protect.give_up,
         silence_max: None,

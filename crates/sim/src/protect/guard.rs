@@ -2,7 +2,7 @@
 
 use wiremend_measure::{Delays, Frames, Protection};
 use wiremend_proto::fec;
-use wiremend_proto::link::{Counters, Endpoint};
+use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
 use wiremend_units::{LaneId, Time};
 
 use super::{Coder, Gauge, Prototype};
@@ -49,6 +49,16 @@ pub(crate) struct Seen {
     pub(crate) tx_passes: u64,
     pub(crate) rx_passes: u64,
     pub(crate) delays: Delays,
+}
+
+/// What an end of a link has of them, in steps.
+fn delays(of: &RecoveryDelays) -> Delays {
+    let mut delays = Delays::default();
+    for (edge, count) in of.buckets().filter(|(_, count)| *count > 0) {
+        // A delay lies below the edge of its bucket.
+        delays.add_many(edge.as_ns() - 1, count);
+    }
+    Delays { max_ns: of.max().as_ns(), ..delays }
 }
 
 /// A moment at which an end is told to start or stop.
@@ -133,7 +143,8 @@ impl Guard {
     pub(crate) fn summary(&self, lane: LaneId) -> EndCounters {
         let link = self.counters();
         let seen = match &self.protocol {
-            Protocol::Link(_) | Protocol::Fec(_) => Seen::default(),
+            Protocol::Link(end) => Seen { delays: delays(end.delays()), ..Seen::default() },
+            Protocol::Fec(_) => Seen::default(),
             Protocol::Prototype(port) => port.seen(),
         };
         let sum = Protection {

@@ -67,6 +67,8 @@ impl Header {
                     link::Signal::Ack(_) => LinkKind::Ack,
                     link::Signal::Missing(_) => LinkKind::Missing,
                     link::Signal::Hello(_) => LinkKind::Hello,
+                    // Before a frame that has no number of its own.
+                    link::Signal::Loose { .. } => return None,
                 };
                 (kind, signal.number())
             }

@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, DefaultHasher, Hash, Hasher};
 
+use wiremend_proto::link::Config;
 use wiremend_testkit::{Ending, LinkPair, Order, Side};
 use wiremend_units::Span;
 
@@ -23,6 +24,12 @@ fn five_losses_of_ordered_frames() {
 fn four_losses_of_frames_that_need_no_order() {
     let met = explore("non-blocking", Mishaps::losses(4), with_traffic(close_config(), 12, 0, |_| false));
     assert_eq!(met.lost, 0, "it takes the original, both copies, and both of a second round");
+}
+
+#[test]
+fn three_losses_while_patience_follows_what_is_measured() {
+    let config = Config { rtt_at_first: crate::patterns::DELAY * 20, ..close_config() };
+    explore("adaptive", Mishaps::losses(3), with_traffic(config, 9, 0, |_| true));
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn a_lost_notification_is_made_good() {
     assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::B).lost, 0);
-    assert!(pair.counters(Side::B).renotifications > 0);
+    assert_eq!(pair.counters(Side::B).renotifications, 0, "an answer to a dummy told of it");
 }
 
 /// Nobody asks either: only the receiver's own clock is left.
@@ -102,6 +102,49 @@ fn a_lost_notification_is_repeated_by_the_clock() {
     assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::A).dummies, 3, "no probe was needed");
+    let told = pair.counters(Side::B);
+    assert_eq!((told.notifications, told.renotifications), (4, 2), "each twice");
+}
+
+/// A round trip that was only assumed is forgotten when recoveries have shown how long they take.
+#[test]
+fn what_recoveries_took_says_when_to_ask_again() {
+    let assumed = Span::from_us(500);
+    let mut pair =
+        active_pair(Config { rtt_at_first: assumed, give_up: Some(Span::from_ms(20)), ..config() });
+    let mut ask_again = |number: u32| {
+        let (first, start) = (pair.frames().len(), pair.now());
+        pair.send(Side::A, 3, LEN, true);
+        let mut told = 0;
+        let ending = pair.run(|passing| {
+            told += u32::from(is_missing(passing));
+            let is_dummy = matches!(passing.signal, Some(Signal::Dummy { .. }));
+            is_fresh(passing, number) || number % 30 == 1 && (is_dummy || is_missing(passing) && told <= 2)
+        });
+        assert_eq!(ending, Ending::Idle);
+        pair.frames()[first + 2].delivered_at.expect("it has come").since(start)
+    };
+    let took: Vec<_> = (0..12).map(|round| ask_again(round * 3 + 1)).collect();
+    assert!(took[0] > assumed, "{} with notifications lost before anything was measured", took[0]);
+    assert!(took[1..10].iter().all(|took| *took < Span::from_us(4)), "{took:?}");
+    assert!(took[10] < Span::from_us(200), "{} with notifications lost", took[10]);
+    assert_eq!(pair.counters(Side::B).renotifications, 4);
+    assert_all_in_order(&pair);
+}
+
+/// However short the patience, a frame that cannot come is asked for a handful of times more than with a long one.
+#[test]
+fn who_asks_in_vain_asks_ever_less_often() {
+    let give_up = Some(Span::from_us(400));
+    let told = |rtt_at_first| {
+        let mut pair = active_pair(Config { rtt_at_first, give_up, ..config() });
+        pair.send(Side::A, 40, LEN, true);
+        assert_eq!(pair.run(|passing| is_fresh(passing, 7) || is_data(passing, 30)), Ending::Idle);
+        assert_eq!(pair.counters(Side::B).lost, 1);
+        pair.counters(Side::B).renotifications
+    };
+    let [assumed, adaptive] = [told(Span::ZERO), told(Span::from_us(100))];
+    assert!(adaptive < assumed / 4, "{adaptive} {assumed}");
 }
 
 /// What does not fit is not taken for arrived.

@@ -78,6 +78,7 @@ fn config(dice: &mut Dice, rtt: Span) -> Config {
         config.tx_bytes_max = Bytes::new(2000 + dice.below(20_000));
         config.rx_bytes_max = Bytes::new(2000 + dice.below(20_000));
     }
+    config.rtt_at_first = rtt * dice.pick(&[0, 0, 1, 4, 20]);
     config
 }
 

@@ -97,6 +97,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Signal, &[u8]), Malformed> {
             let (hello, rest) = parse_hello(rest)?;
             Ok((Signal::Hello(hello), rest))
         }
+        Word::LOOSE => Ok((Signal::Loose { epoch, next: number, ack }, rest)),
         other => Err(Malformed::LinkType(other)),
     }
 }
@@ -127,7 +128,7 @@ pub(super) fn emit(signal: &Signal, buffer: &mut [u8]) {
     match signal {
         Signal::Missing(missing) => emit_missing(missing, rest),
         Signal::Hello(hello) => view::fill(&HelloView::from(*hello), rest),
-        Signal::Data { .. } | Signal::Dummy { .. } | Signal::Ack(_) => {}
+        Signal::Data { .. } | Signal::Dummy { .. } | Signal::Loose { .. } | Signal::Ack(_) => {}
     }
 }
 
@@ -200,6 +201,7 @@ impl Word {
     const BARE_ACK: u8 = 2;
     const MISSING: u8 = 3;
     const HELLO: u8 = 4;
+    const LOOSE: u8 = 5;
 
     const ACK: u32 = 1 << 26;
     const AGAIN: u32 = 1 << 25;
@@ -212,6 +214,7 @@ impl Word {
             Signal::Ack(_) => (Self::BARE_ACK, 0, 0),
             Signal::Missing(missing) => (Self::MISSING, 0, missing.upto),
             Signal::Hello(_) => (Self::HELLO, 0, 0),
+            Signal::Loose { epoch, next, .. } => (Self::LOOSE, epoch, next),
         };
         let (ordered, again) = match *signal {
             Signal::Data { ordered, again, .. } => (ordered, again),

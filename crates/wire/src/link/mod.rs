@@ -5,7 +5,7 @@
 //!
 //! ```text
 //!                     ┌──────────────── added ────────────────┐
-//! destination, source │ 0x88B5 │ word 4 │ ACK word 0 or 4      │ EtherType or tag, and the rest   Data
+//! destination, source │ 0x88B5 │ word 4 │ ACK word 0 or 4      │ EtherType or tag, and the rest   Data, Loose
 //! 01:80:…:0E,  source │ 0x88B5 │ word 4 │ ACK word │ body      │ padding to 64 bytes with FCS     all others
 //! ```
 //!

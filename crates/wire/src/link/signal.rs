@@ -29,6 +29,16 @@ pub enum Signal {
         /// On its back.
         ack: Option<Ack>,
     },
+    /// A frame of somebody else's follows that is not protected: it has no number, and waits for nothing. It shows what is missing as a dummy
+    /// does.
+    Loose {
+        /// Of the direction in which this travels.
+        epoch: u8,
+        /// The number that has not been given yet.
+        next: u32,
+        /// On its back.
+        ack: Option<Ack>,
+    },
     /// An acknowledgement of its own.
     Ack(Ack),
     /// All that the receiver misses, up to a point.
@@ -40,14 +50,14 @@ pub enum Signal {
 impl Signal {
     /// Whether it travels in front of a frame of somebody else's; the others are frames of the link's own.
     pub const fn is_data(&self) -> bool {
-        matches!(self, Self::Data { .. })
+        matches!(self, Self::Data { .. } | Self::Loose { .. })
     }
 
     /// Bytes by which the frame behind it grows: 6, or 10 with an ACK on its back. None in a frame of the link's own.
     #[inline]
     pub const fn added_len(&self) -> u32 {
         match self {
-            Self::Data { ack, .. } => header::data_len(ack.is_some()) as u32,
+            Self::Data { ack, .. } | Self::Loose { ack, .. } => header::data_len(ack.is_some()) as u32,
             _ => 0,
         }
     }
@@ -57,7 +67,7 @@ impl Signal {
     #[inline]
     pub const fn frame_len(&self, carried_bytes: u32) -> u32 {
         match self {
-            Self::Data { .. } => carried_bytes + self.added_len(),
+            Self::Data { .. } | Self::Loose { .. } => carried_bytes + self.added_len(),
             _ => MIN_FRAME_BYTES,
         }
     }
@@ -67,7 +77,7 @@ impl Signal {
     pub const fn number(&self) -> u32 {
         match *self {
             Self::Data { seq, .. } => seq,
-            Self::Dummy { next, .. } => next,
+            Self::Dummy { next, .. } | Self::Loose { next, .. } => next,
             Self::Ack(ack) | Self::Missing(Missing { ack, hole_count: 0, .. }) => ack.next,
             Self::Missing(Missing { holes, .. }) => holes[0].first,
             Self::Hello(_) => 0,
@@ -78,7 +88,7 @@ impl Signal {
     #[inline]
     pub const fn ack(&self) -> Option<Ack> {
         match *self {
-            Self::Data { ack, .. } | Self::Dummy { ack, .. } => ack,
+            Self::Data { ack, .. } | Self::Dummy { ack, .. } | Self::Loose { ack, .. } => ack,
             Self::Ack(ack) | Self::Missing(Missing { ack, .. }) => Some(ack),
             Self::Hello(_) => None,
         }

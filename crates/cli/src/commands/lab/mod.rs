@@ -9,7 +9,7 @@ mod wire;
 
 use wiremend_units::{Bytes, Span};
 
-use crate::args::operate::{Lab, LabChain, LabCommand, LabMending, Mode};
+use crate::args::operate::{Lab, LabChain, LabCommand, LabMending};
 use crate::failure::{Answer, Failure};
 use crate::lab::chain::Knobs;
 
@@ -37,7 +37,7 @@ fn mended(asked: &LabMending) -> Knobs {
         path_delay: Span::ZERO,
         queue: Bytes::ZERO,
         seed: asked.seed,
-        ordered: asked.mode == Mode::Ordered,
+        mode: asked.mode,
         copies: asked.copies,
     }
 }

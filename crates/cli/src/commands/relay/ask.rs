@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use wiremend_dataplane::control::{Unanswered, ask};
 use wiremend_dataplane::drive::Clock;
-use wiremend_dataplane::relay::{Request, SOCKET, Status};
+use wiremend_dataplane::relay::{Care, Classes, Request, SOCKET, Status};
 
-use super::view;
-use crate::args::operate::{Mode, RelaySet, RelayStatus, RelayWhich};
+use super::{care, misfit, rules, view};
+use crate::args::operate::{RelaySet, RelayStatus, RelayWhich};
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals, terminal};
 
@@ -64,11 +64,17 @@ pub(crate) fn activate(which: &RelayWhich, active: bool) -> Result<Answer, Failu
 }
 
 pub(crate) fn set(asked: &RelaySet) -> Result<Answer, Failure> {
-    let ordered = asked.mode.map(|mode| mode == Mode::Ordered);
-    if ordered.is_none() && asked.copies.is_none() && asked.target_loss.is_none() {
-        return Err(Failure::Input("nothing to set; say --mode, --copies or --target-loss".to_owned()));
+    let (mode, copies, target) = (asked.mode.map(care), asked.copies, asked.target_loss);
+    let classes = if asked.classes.is_empty() { None } else { Some(rules(&asked.classes)?) };
+    if mode.is_none() && classes.is_none() && copies.is_none() && target.is_none() {
+        return Err(Failure::Input(
+            "nothing to set; say --mode, --class, --copies or --target-loss".to_owned(),
+        ));
     }
-    tell(&asked.which, &Request::Set { ordered, copies: asked.copies, target: asked.target_loss })?;
+    if let Some(rules) = &classes {
+        Classes::new(rules.clone(), Care::Ordered).map_err(|error| misfit(&error))?;
+    }
+    tell(&asked.which, &Request::Set { mode, classes, copies, target })?;
     Ok(Answer::Yes)
 }
 

@@ -3,13 +3,16 @@
 use std::process::Command;
 
 use wiremend_dataplane::drive::Poll;
-use wiremend_dataplane::relay::{self, Ended, PortKind, Restored, Service, Settings, Supervisor, Unusable};
+use wiremend_dataplane::relay::{
+    self, Classes, Ended, PortKind, Restored, Service, Settings, Supervisor, Unusable,
+};
 use wiremend_dataplane::sys::xdp::XdpMode;
 use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_wire::link::Dialect;
 
+use super::{care, misfit, rules};
 use crate::args::VERSION;
-use crate::args::operate::{Mode, PollMode, PortChoice, RelayRestore, RelayRun};
+use crate::args::operate::{PollMode, PortChoice, RelayRestore, RelayRun};
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals, terminal};
 
@@ -84,7 +87,7 @@ fn settings(asked: &RelayRun) -> Result<Settings, Failure> {
     Ok(Settings {
         rate: asked.rate,
         active: asked.active,
-        ordered: asked.mode == Mode::Ordered,
+        classes: Classes::new(rules(&asked.classes)?, care(asked.mode)).map_err(|error| misfit(&error))?,
         target: LossRate::parts_per_trillion((asked.target_loss * 1e12).ceil() as u64),
         copies: match asked.copies {
             Some(copies) => CopyCount::Fixed(copies),

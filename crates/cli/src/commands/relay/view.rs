@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wiremend_dataplane::relay::Status;
+use wiremend_dataplane::relay::{Care, Class, Status};
 use wiremend_report::human;
 use wiremend_report::terminal::Terminal;
 
@@ -11,6 +11,7 @@ pub(super) fn text(status: &Status, before: Option<(&Status, f64)>, terminal: Te
     let mut view = View { text: String::new(), terminal };
     view.head(status);
     view.directions(status);
+    view.classes(&status.classes);
     view.traffic(status, before);
     view.recovery(status);
     view.buffers(status);
@@ -35,14 +36,15 @@ impl View {
     }
 
     fn directions(&mut self, status: &Status) {
-        let order = if status.ordered { "in order" } else { "no frame waits for another" };
+        let order = manner(status.mode);
         let (sending, colour) = match (status.sending, status.wanted, status.stance.as_str()) {
             (true, _, "pass-through") => {
                 ("passed through: the link loses too much to mend it".to_owned(), "33")
             }
-            (true, _, "non-blocking") if status.ordered => {
+            (true, _, "non-blocking") if status.classes.iter().any(|class| class.care == Care::Ordered) => {
                 ("protected, but not in order: the link loses too much".to_owned(), "33")
             }
+            (true, ..) if status.classes.len() > 1 => ("protected, by class".to_owned(), "32"),
             (true, ..) => (format!("protected, {order}"), "32"),
             (false, true, _) => {
                 ("not protected: the other end does not answer; the kernel forwards".to_owned(), "33")
@@ -71,6 +73,21 @@ impl View {
         for (name, _) in without.into_iter().filter(|(_, carrier)| !carrier) {
             let text = self.painted(&format!("{name} has none"), "31");
             self.line("carrier", &text);
+        }
+    }
+
+    /// What came from the LAN by class, if there are any.
+    fn classes(&mut self, classes: &[Class]) {
+        if classes.len() < 2 {
+            return;
+        }
+        for (at, Class { class, care, counts }) in classes.iter().enumerate() {
+            let (frames, bytes) = (human::count(counts.frames), human::bytes(counts.bytes as f64));
+            let mut text = format!("{class:12} {:30} {frames} frames, {bytes}", manner(*care));
+            if counts.dropped > 0 {
+                let _ = write!(text, ", {} dropped", human::count(counts.dropped));
+            }
+            self.line(if at == 0 { "classes" } else { "" }, &text);
         }
     }
 
@@ -211,6 +228,14 @@ impl View {
 
     fn painted(&self, text: &str, code: &str) -> String {
         if self.terminal.colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}
+
+fn manner(care: Care) -> &'static str {
+    match care {
+        Care::Ordered => "in order",
+        Care::NonBlocking => "no frame waits for another",
+        Care::Off => "not protected",
     }
 }
 

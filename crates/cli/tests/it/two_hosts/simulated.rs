@@ -121,6 +121,7 @@ impl Seen {
             Signal::Ack(_) => "ack",
             Signal::Missing(_) => "missing",
             Signal::Hello(_) => "hello",
+            Signal::Loose { .. } => unreachable!("all is protected here"),
         };
         let frame = format!("{way} {kind} {}", signal.number());
         let count = self.left.entry(frame.clone()).or_default();

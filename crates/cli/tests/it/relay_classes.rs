@@ -1,0 +1,105 @@
+//! Classes of frames, from the command line to the wire.
+
+use std::time::Duration;
+
+use wiremend_dataplane::cable::Ailment;
+
+use crate::line::{Line, Side};
+use crate::program::wiremend;
+use crate::relay_net::{Chain, in_own_network};
+
+#[test]
+fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
+    in_own_network(|| {
+        let chain = Chain::new();
+        let _relays = [
+            chain.start(0, &["--active", "--class", "dscp=26:non-blocking", "--class", "pcp=3:off"]),
+            chain.start(1, &["--active"]),
+        ];
+        chain.await_protection();
+        for dscp in [26, 26, 46] {
+            chain.hosts[0].send(&marked(dscp)).unwrap();
+            assert!(arrives(&chain, &marked(dscp)), "{dscp}");
+        }
+        let listed = |status: &serde_json::Value| {
+            let classes = status["classes"].as_array().unwrap();
+            classes.iter().map(|class| format!("{}:{}", class["class"], class["care"])).collect::<Vec<_>>()
+        };
+        let status = chain.status(0).unwrap();
+        assert_eq!(
+            listed(&status),
+            [r#""dscp=26":"non-blocking""#, r#""pcp=3":"off""#, r#""other":"ordered""#]
+        );
+        assert_eq!(status["classes"][0]["frames"], 2);
+        let view = chain.ask(0, &["status"]).ok();
+        assert!(view.contains("protected, by class") && view.contains("dscp=26"), "{view}");
+        chain.ask(0, &["set", "--class", "dscp=46:off", "--mode", "non-blocking"]).ok();
+        let status = chain.status(0).unwrap();
+        assert_eq!(listed(&status), [r#""dscp=46":"off""#, r#""other":"non-blocking""#]);
+        let before = status["link_counts"]["protected"].as_u64().unwrap();
+        chain.hosts[0].send(&marked(46)).unwrap();
+        assert!(arrives(&chain, &marked(46)));
+        assert_eq!(chain.status(0).unwrap()["link_counts"]["protected"], before, "it has no number");
+        chain.ask(0, &["set", "--class", "none"]).ok();
+        assert_eq!(listed(&chain.status(0).unwrap()), [r#""other":"non-blocking""#]);
+    });
+}
+
+/// One direction, two classes, a wire that loses: what is protected arrives whole, what is not does not.
+#[test]
+fn only_what_is_protected_survives_a_wire_that_loses() {
+    in_own_network(|| {
+        let line = Line::build("--active --rate 1Gbps --class dscp=8:off", "");
+        line.await_protection();
+        line.impair(Ailment { loss: 0.05, ..Ailment::default() });
+        let [from, to] = Side::BOTH.map(|side| line.host(side));
+        let mut arrived = [0_u32; 2];
+        let mut take = |wait_ms: u64| {
+            while let Some(seen) = to.receive(Duration::from_millis(wait_ms)).unwrap() {
+                for (count, dscp) in arrived.iter_mut().zip([8, 46]) {
+                    *count += u32::from(!seen.outgoing && seen.frame == marked(dscp));
+                }
+            }
+        };
+        for _ in 0..1000 {
+            for dscp in [8, 46] {
+                from.send(&marked(dscp)).unwrap();
+            }
+            take(1);
+        }
+        take(500);
+        assert_eq!(arrived[1], 1000, "{arrived:?}");
+        assert!((850..1000).contains(&arrived[0]), "{arrived:?}");
+    });
+}
+
+#[test]
+fn classes_that_mean_nothing_are_refused_with_what_would() {
+    for (words, hint) in [
+        (&["--class", "voice"][..], "as in pcp=3:non-blocking"),
+        (&["--class", "pcp=8:off"], "a number from 0 to 7"),
+        (&["--class", "dscp=46:lossless"], "`ordered`, `non-blocking` or `off`"),
+        (&["--class", "dscp=0-9:off", "--class", "dscp=9:ordered"], "dscp=9 is in two classes"),
+    ] {
+        for before in [&["relay", "run", "--lan", "a", "--link", "b"][..], &["relay", "set", "--link", "b"]] {
+            let line = wiremend(&[before, words].concat()).refused(2);
+            assert!(line.contains(hint), "{line}");
+        }
+    }
+}
+
+fn arrives(chain: &Chain, frame: &[u8]) -> bool {
+    while let Some(seen) = chain.hosts[1].receive(Duration::from_secs(2)).unwrap() {
+        if !seen.outgoing && seen.frame == frame {
+            return true;
+        }
+    }
+    false
+}
+
+/// An IPv4 frame with this DSCP.
+fn marked(dscp: u8) -> Vec<u8> {
+    let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x08, 0x00, 0x45, dscp << 2];
+    frame.resize(100, 7);
+    frame
+}
