@@ -13,8 +13,8 @@
 //! let tiers = Shape::Facebook { pods: 4, tors: 48, fabrics: 4, spines: 48 }.build(Rate::gbps(100))?;
 //! let window = Window::days(0, 365);
 //! let trace = Generator::default().trace(&tiers, window.end, 1);
-//! let policies = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT];
-//! let setting = Setting::new(&tiers, &trace, 0.75, &policies, &Effect::paper(), window);
+//! let (policies, effect) = ([Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT], Effect::paper());
+//! let setting = Setting::new(&tiers, &trace, 0.75, &policies, &effect, window);
 //! let [bare, protected] = &run(&setting)[..] else { unreachable!() };
 //! assert!(protected.time.penalty < bare.time.penalty);
 //! assert!(bare.least_paths_min >= 0.75);
@@ -57,5 +57,5 @@ pub use metrics::{Means, Sample};
 pub use moment::{Moment, Window};
 pub use policy::{Policy, Protection, Repairing, Worth};
 pub use repair::Repair;
-pub use run::{Outcome, Setting, run};
+pub use run::{Outcome, Setting, run, run_while};
 pub use trace::{BUCKETS, BadTrace, Bucket, Cause, Corruption, Generator, Inside, Trace};

@@ -58,6 +58,11 @@ impl Need {
         *need = (*need).min(ways);
     }
 
+    /// Exactly so many for one ToR.
+    pub fn reset(&mut self, tor: SwitchId, ways: u64) {
+        self.0[tor.index()] = ways;
+    }
+
     /// Of one ToR.
     pub fn of(&self, tor: SwitchId) -> u64 {
         self.0[tor.index()]
@@ -328,9 +333,9 @@ impl Search<'_> {
             let item = &self.items[*item];
             let before: Vec<u64> = tors.iter().map(|tor| paths.of(*tor)).collect();
             if costs == Costs::Alone {
-                down(paths, item)
+                down(paths, item);
             } else {
-                up(paths, item)
+                up(paths, item);
             }
             for (place, tor) in tors.iter().enumerate() {
                 let cost = paths.of(*tor).abs_diff(before[place]);

@@ -25,6 +25,10 @@ impl Penalty {
         libm::ldexp(self.0 as f64, -SCALE_BITS)
     }
 
+    pub(crate) const fn from_raw(raw: u128) -> Self {
+        Self(raw)
+    }
+
     pub(crate) const fn raw(self) -> u128 {
         self.0
     }

@@ -96,7 +96,7 @@ pub fn run(setting: &Setting<'_>) -> Vec<Outcome> {
 }
 
 /// The same, as long as `goes_on` says so, which is told now and then how much of the whole is done.
-pub(crate) fn run_while(setting: &Setting<'_>, goes_on: &dyn Fn(f64) -> bool) -> Option<Vec<Outcome>> {
+pub fn run_while(setting: &Setting<'_>, goes_on: &dyn Fn(f64) -> bool) -> Option<Vec<Outcome>> {
     let mut outcomes: Vec<Option<Outcome>> = setting.policies.iter().map(|_| None).collect();
     let courses = courses(setting.policies);
     let count = courses.len() as f64;
