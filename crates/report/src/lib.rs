@@ -7,9 +7,12 @@
 //! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
 //! packet by packet, as SVG or as text. A [`ledger::Ledger`] sets claims beside what was measured.
 //!
+//! A [`Document`] is a page of any tables and drawings, and [`pods`] draws the links of a fabric that somebody should know of.
+//!
 //! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
 
 mod comparison;
+mod document;
 mod file;
 mod grid;
 pub mod human;
@@ -19,6 +22,7 @@ pub mod ledger;
 mod markup;
 mod page;
 pub mod plot;
+pub mod pods;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -27,6 +31,7 @@ mod sample_trace;
 mod table;
 pub mod terminal;
 
+pub use document::{Document, Part};
 pub use file::{NewFile, write_whole};
 pub use grid::grid;
 pub use json::{to_json, write_json};

@@ -6,10 +6,11 @@
 
 mod completion;
 mod corruption;
+mod fleet;
 mod gao;
 mod joshi;
 mod link;
-mod linkguardian;
+pub(crate) mod linkguardian;
 mod livelock;
 mod mending;
 
@@ -23,6 +24,7 @@ const PAPERS: &[&[Claim]] = &[
     mending::WORKLOADS,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
+    fleet::CLAIMS,
     link::CLAIMS,
     linkguardian::TABLES,
     livelock::CLAIMS,

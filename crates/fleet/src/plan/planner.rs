@@ -121,6 +121,13 @@ impl<'a> Planner<'a> {
         broken.map_or(Ok(links), |broken| Err(Refusal::Breaks(broken)))
     }
 
+    /// Counts these links as drained from now on.
+    pub fn take_out(&mut self, links: &[LinkId]) {
+        for link in links {
+            self.paths.take_down(*link);
+        }
+    }
+
     /// Which of the links that corrupt should be drained now; they count as drained from then on.
     pub fn advise(&mut self, steps_max: u64) -> Advice {
         let open: Vec<Corrupting> =
