@@ -224,7 +224,7 @@ impl<'a> Course<'a> {
             let Illness { loss, back, .. } = self.ill[link.index()].expect("a candidate is ill");
             let (left, speed) = self.views[0].0.left(*link, loss, back);
             let worth = worth.of(loss + back, left, speed);
-            Item { links: vec![*link], worth: Penalty::of(worth).raw() }
+            Item { links: vec![*link], worth: Penalty::of(worth).raw().max(1) }
         };
         let items: Vec<Item> = candidates.iter().map(item).collect();
         let choice = choose(&mut self.paths, &self.need, &items, self.setting.steps_max);

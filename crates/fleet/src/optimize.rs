@@ -201,22 +201,38 @@ struct Search<'a> {
     steps_max: u64,
 }
 
-/// How far it has come.
-struct Progress {
-    /// The greatest worth first.
-    order: Vec<usize>,
-    /// What all from here on are worth.
+/// A group, divided: once it is settled which of the shared items go, every ToR decides on its own ones alone.
+struct Group {
+    /// Items above several ToRs at their bound, the greatest worth first.
+    shared: Vec<usize>,
+    /// What all shared ones from each place on are worth.
     rest: Vec<u128>,
+    /// Items of one ToR alone, ToR by ToR, the greatest worth first.
+    own: Vec<Vec<usize>>,
     taken: Vec<usize>,
     best: Vec<usize>,
     best_worth: u128,
-    /// Whether steps were missing.
+    /// The most that was left unexplored.
+    open: u128,
+}
+
+/// Own items of a ToR, tried both ways.
+struct Trial<'a> {
+    order: &'a [usize],
+    rest: Vec<u128>,
+    bound: u128,
+    taken: Vec<usize>,
+    best: Vec<usize>,
+    best_worth: u128,
     is_cut: bool,
 }
 
+/// From so many own items on, it pays to know a bound first.
+const OWN_MANY: usize = 6;
+
 impl Search<'_> {
     /// Takes an item out if it fits.
-    fn take(&mut self, paths: &mut Paths<'_>, item: usize) -> bool {
+    fn take(&self, paths: &mut Paths<'_>, item: usize) -> bool {
         down(paths, &self.items[item]);
         let fits = self.need.broken(paths, &self.below[item]).is_none();
         if !fits {
@@ -230,54 +246,125 @@ impl Search<'_> {
         order.sort_by_key(|item| {
             (std::cmp::Reverse(self.items[*item].worth), self.items[*item].links[0], *item)
         });
+        let all = items_worth(self.items, &order);
+        let bound = if order.len() > OWN_MANY { self.relaxed(paths, &order, all) } else { all };
+        let mut group = self.divided(&order);
+        self.descend(paths, &mut group, 0, 0, bound);
+        let Group { mut best, mut best_worth, open, .. } = group;
+        if open > best_worth {
+            best_worth += self.fill_up(paths, &order, &mut best);
+        }
+        (best, open.min(bound).max(best_worth))
+    }
+
+    fn divided(&self, order: &[usize]) -> Group {
+        let (shared, single): (Vec<usize>, Vec<usize>) =
+            order.iter().partition(|item| self.below[**item].len() > 1);
+        let mut rest = vec![0; shared.len() + 1];
+        for place in (0..shared.len()).rev() {
+            rest[place] = rest[place + 1] + self.items[shared[place]].worth;
+        }
+        let mut own: Vec<Vec<usize>> = Vec::new();
+        for item in single {
+            match own.iter_mut().find(|items| self.below[items[0]] == self.below[item]) {
+                Some(items) => items.push(item),
+                None => own.push(vec![item]),
+            }
+        }
+        Group { shared, rest, own, taken: Vec::new(), best: Vec::new(), best_worth: 0, open: 0 }
+    }
+
+    /// With some of the shared items taken: what the own ones add if no more of them are, and then each of the rest as the next. `above` is what can be
+    /// reached at most from here.
+    fn descend(&mut self, paths: &mut Paths<'_>, group: &mut Group, place: usize, worth: u128, above: u128) {
+        if above <= group.best_worth {
+            return;
+        }
+        if self.steps >= self.steps_max {
+            group.open = group.open.max(above);
+            return;
+        }
+        self.steps += 1;
+        let (mut added, mut most, mut chosen) = (0, 0, Vec::new());
+        for items in &group.own {
+            let (taken, bound) = self.own_best(paths, items);
+            added += items_worth(self.items, &taken);
+            most += bound;
+            chosen.extend(taken);
+        }
+        if worth + added > group.best_worth {
+            group.best_worth = worth + added;
+            group.best = group.taken.iter().copied().chain(chosen).collect();
+        }
+        if most > added {
+            group.open = group.open.max((worth + most).min(above));
+        }
+        for next in place..group.shared.len() {
+            let above = above.min(worth + group.rest[next] + most);
+            if above <= group.best_worth {
+                return;
+            }
+            let item = group.shared[next];
+            if self.take(paths, item) {
+                group.taken.push(item);
+                self.descend(paths, group, next + 1, worth + self.items[item].worth, above);
+                group.taken.pop();
+                up(paths, &self.items[item]);
+            }
+        }
+    }
+
+    /// The best of one ToR's own items, and what nothing can exceed.
+    fn own_best(&mut self, paths: &mut Paths<'_>, order: &[usize]) -> (Vec<usize>, u128) {
+        if let [item] = order {
+            let fits = self.take(paths, *item);
+            if fits {
+                up(paths, &self.items[*item]);
+            }
+            return if fits { (vec![*item], self.items[*item].worth) } else { (Vec::new(), 0) };
+        }
         let mut rest = vec![0; order.len() + 1];
         for place in (0..order.len()).rev() {
             rest[place] = rest[place + 1] + self.items[order[place]].worth;
         }
-        let bound = self.relaxed(paths, &order, rest[0]);
-        let mut progress =
-            Progress { order, rest, taken: Vec::new(), best: Vec::new(), best_worth: 0, is_cut: false };
-        self.descend(paths, &mut progress, 0, 0, bound);
-        let Progress { mut best, mut best_worth, is_cut, order, .. } = progress;
+        let all = rest[0];
+        let bound = if order.len() > OWN_MANY { self.relaxed(paths, order, all) } else { all };
+        let (taken, best) = (Vec::new(), Vec::new());
+        let mut trial = Trial { order, rest, bound, taken, best, best_worth: 0, is_cut: false };
+        self.attempt(paths, &mut trial, 0, 0);
+        let Trial { mut best, mut best_worth, is_cut, .. } = trial;
         if is_cut {
-            best_worth += self.fill_up(paths, &order, &mut best);
+            best_worth += self.fill_up(paths, order, &mut best);
         }
         (best, if is_cut { bound } else { best_worth })
     }
 
-    fn descend(
-        &mut self,
-        paths: &mut Paths<'_>,
-        progress: &mut Progress,
-        place: usize,
-        worth: u128,
-        bound: u128,
-    ) {
-        if worth > progress.best_worth {
-            progress.best_worth = worth;
-            progress.best.clone_from(&progress.taken);
+    fn attempt(&mut self, paths: &mut Paths<'_>, trial: &mut Trial<'_>, place: usize, worth: u128) {
+        if worth > trial.best_worth {
+            trial.best_worth = worth;
+            trial.best.clone_from(&trial.taken);
         }
-        let can_win = worth + progress.rest[place] > progress.best_worth && progress.best_worth < bound;
-        if place == progress.order.len() || !can_win {
+        let can_win = worth + trial.rest[place] > trial.best_worth && trial.best_worth < trial.bound;
+        if place == trial.order.len() || !can_win {
             return;
         }
         if self.steps >= self.steps_max {
-            progress.is_cut = true;
+            trial.is_cut = true;
             return;
         }
         self.steps += 1;
-        let item = progress.order[place];
+        let item = trial.order[place];
         if self.take(paths, item) {
-            progress.taken.push(item);
-            self.descend(paths, progress, place + 1, worth + self.items[item].worth, bound);
-            progress.taken.pop();
+            trial.taken.push(item);
+            self.attempt(paths, trial, place + 1, worth + self.items[item].worth);
+            trial.taken.pop();
             up(paths, &self.items[item]);
         }
-        self.descend(paths, progress, place + 1, worth, bound);
+        self.attempt(paths, trial, place + 1, worth);
     }
 
     /// Adds what fits beside a choice that was cut off, and puts all back.
-    fn fill_up(&mut self, paths: &mut Paths<'_>, order: &[usize], best: &mut Vec<usize>) -> u128 {
+    fn fill_up(&self, paths: &mut Paths<'_>, order: &[usize], best: &mut Vec<usize>) -> u128 {
         let mut added = 0;
         for item in best.iter() {
             down(paths, &self.items[*item]);

@@ -60,7 +60,7 @@ pub(crate) fn over_time(over: Over, outcomes: &[Outcome], window: Window, what: 
     let curve = |outcome: &Outcome| Curve {
         name: outcome.policy.to_string(),
         points: thinned(&outcome.samples, window, over),
-        line: Line::StepAfter,
+        line: Line::Straight,
     };
     Plot {
         title: format!("{}{what}", over.title()),
@@ -72,7 +72,7 @@ pub(crate) fn over_time(over: Over, outcomes: &[Outcome], window: Window, what: 
     }
 }
 
-/// The last state of each of many short times.
+/// The last state of each of many short times, as a line that goes along and then up.
 fn thinned(samples: &[Sample], window: Window, over: Over) -> Vec<(f64, f64)> {
     let length = (window.end.as_us() - window.begin.as_us()).max(1);
     let slot = |at: Moment| at.as_us().saturating_sub(window.begin.as_us()) * POINTS as u64 / length;
@@ -87,10 +87,8 @@ fn thinned(samples: &[Sample], window: Window, over: Over) -> Vec<(f64, f64)> {
         last_slot = Some(slot(sample.at));
         points.push(point);
     }
-    if let Some((_, value)) = points.last().copied() {
-        points.push((window.end.as_days(), value));
-    }
-    points
+    let ends = points.iter().skip(1).map(|next| next.0).chain([window.end.as_days()]);
+    points.iter().zip(ends).flat_map(|((from, value), to)| [(*from, *value), (to, *value)]).collect()
 }
 
 /// What is distributed.

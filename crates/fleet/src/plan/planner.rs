@@ -177,7 +177,7 @@ impl<'a> Planner<'a> {
         let all: Vec<Drain> = by_cable.into_iter().map(|(links, loss)| Drain { links, loss }).collect();
         let item = |drain: &Drain| Item {
             links: drain.links.clone(),
-            worth: Penalty::of(drain.loss.min(2048.0)).raw(),
+            worth: Penalty::of(drain.loss.min(2048.0)).raw().max(1),
         };
         let items: Vec<Item> = all.iter().map(item).collect();
         let choice = choose(&mut self.paths, &self.need, &items, steps_max);

@@ -196,7 +196,7 @@ impl<'a> Summary<'a> {
                 continue;
             }
             told.push(format!(
-                "{} has {} less loss than {} on average, and none less {} % of the time ({} % of the events); where it gains, {} at the median. The worst pod's capacity is at most {} % less.",
+                "{} has {} less loss than {} on average, and as much {} % of the time ({} % of the events); where it has less, {} at the median. The worst pod's capacity is at most {} % less.",
                 of.policy,
                 human::factor(base / of.mean("penalty_time_mean")),
                 self.told[self.base].policy,
