@@ -44,6 +44,7 @@ const MEASURED: &[(&str, &str)] = &[
     ("25G", include_str!("tables/25g.csv")),
     ("100G", include_str!("tables/100g.csv")),
     ("400G", include_str!("tables/400g.csv")),
+    ("LG-100G", include_str!("tables/lg-100g.csv")),
 ];
 
 impl Effect {
@@ -57,7 +58,7 @@ impl Effect {
         }
     }
 
-    /// A table by its name: `paper`, or a rate at which ours was measured.
+    /// A table by its name: `paper`, a rate at which ours was measured, or `LG-100G`: the prototype, by our simulator.
     pub fn named(name: &str) -> Option<Self> {
         if name.eq_ignore_ascii_case("paper") {
             return Some(Self::paper());

@@ -73,7 +73,7 @@ pub(crate) struct FleetRun {
     /// What is done about them, separated by commas
     #[arg(long, value_name = "NAMES", value_delimiter = ',', default_value = "corropt,linkguardian+corropt")]
     pub(crate) policy: Vec<Policy>,
-    /// What protection leaves of loss and speed: paper, 25G, 100G, 400G (measured by this program), or a file
+    /// What protection leaves of loss and speed: paper; 25G, 100G, 400G, LG-100G (measured by this program); or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) table: String,
     /// Averages begin with this day, counted from 0; published traces have four days before their first event
@@ -133,7 +133,7 @@ pub(crate) struct FleetPlan {
     /// Take this for the present time, such as 2026-11-15T12:00:00Z [default: the clock]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) now: Option<i64>,
-    /// What protection would leave of loss and speed: paper, 25G, 100G, 400G, or a file
+    /// What protection would leave of loss and speed: paper, 25G, 100G, 400G, LG-100G, or a file
     #[arg(long, value_name = "NAME|FILE", default_value = "paper", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) table: String,
     /// What links carry, as a part of their rate
