@@ -1,6 +1,7 @@
 //! What can be asked for.
 
 pub(crate) mod explain;
+pub(crate) mod fleet;
 pub(crate) mod monitor;
 pub(crate) mod operate;
 
@@ -36,6 +37,7 @@ Explain:
   capture      Read frames that were captured on a link
 
 Operate:
+  fleet        Decide which corrupting links of a fabric to take out
   relay        Protect a link between two Linux machines
   lab          Try things out between namespaces of this machine
   monitor      Find links that corrupt, and say why links are slow
@@ -77,6 +79,7 @@ pub(crate) enum Command {
     Tune(Box<explain::Tune>),
     Check(explain::Check),
     Capture(Capture),
+    Fleet(fleet::Fleet),
     Relay(operate::Relay),
     Lab(operate::Lab),
     Monitor(monitor::Monitor),

@@ -3,7 +3,7 @@
 //! `args` says what can be asked for, `commands` has a file for each command, and everything else is what commands
 //! share: a scenario from wherever it is (`input`), its runs side by side (`batch`), what they leave behind (`output`,
 //! `capture`), and what is told about them (`reading`, `progress`); a `question` that is answered by reckoning, and
-//! how that is held against simulation (`verify`). `claims` is
+//! how that is held against simulation (`verify`); years of whole fabrics (`fleet`). `claims` is
 //! what papers say, and `ledger` measures and judges it.
 //!
 //! Data go to stdout, everything else to stderr. How a command ends is in `failure`.
@@ -15,6 +15,7 @@ mod cause;
 mod claims;
 mod commands;
 mod failure;
+mod fleet;
 mod input;
 #[cfg(target_os = "linux")]
 mod lab;

@@ -63,7 +63,8 @@ impl Progress {
         self.set(run, 1.0);
     }
 
-    fn set(&self, run: usize, share: f64) {
+    /// A run has come this part of its way.
+    pub(crate) fn set(&self, run: usize, share: f64) {
         let steps = &self.runs[run];
         steps.done.store((share * steps.all) as u64, Ordering::Relaxed);
         if !stderr().is_terminal() || self.started.elapsed() < PATIENCE {

@@ -24,6 +24,9 @@
 //! [`deadlock`] asks whether a network that pauses instead of dropping can lock up: which buffers wait for which on these
 //! routes, with a link down, or with a wrong entry in a forwarding table.
 //!
+//! [`tiers`] is a fabric for those who take links out of it: up to a hundred thousand links, from a shape or a file, and the ways
+//! that each rack has to the top.
+//!
 //! [`SizeTable`] is a distribution of flow sizes, one of the published ones or one's own; [`flow_list`] reads flows
 //! from a file.
 
@@ -37,6 +40,7 @@ mod partition;
 mod routes;
 mod row;
 mod size_table;
+pub mod tiers;
 mod topology;
 mod workloads;
 

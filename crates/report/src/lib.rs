@@ -7,9 +7,12 @@
 //! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
 //! packet by packet, as SVG or as text; a [`PausePicture`] who paused whom. A [`ledger::Ledger`] sets claims beside what was measured.
 //!
+//! A [`Document`] is a page of any tables and drawings, and [`pods`] draws the links of a fabric that somebody should know of.
+//!
 //! Drawings follow the reader's light or dark setting, load nothing, and have the same bytes for the same results.
 
 mod comparison;
+mod document;
 mod file;
 mod grid;
 pub mod human;
@@ -20,6 +23,7 @@ mod markup;
 mod page;
 mod pauses;
 pub mod plot;
+pub mod pods;
 mod rows;
 #[cfg(test)]
 mod sample;
@@ -28,6 +32,7 @@ mod sample_trace;
 mod table;
 pub mod terminal;
 
+pub use document::{Document, Part};
 pub use file::{NewFile, write_whole};
 pub use grid::grid;
 pub use json::{to_json, write_json};

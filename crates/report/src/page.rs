@@ -26,7 +26,7 @@ pub struct Page<'a> {
     pub command: &'a str,
 }
 
-const LAYOUT: &str = "\
+pub(crate) const LAYOUT: &str = "\
 body{margin:0 auto;max-width:1200px;padding:24px 20px 48px;background:var(--ground);color:var(--ink);\
 font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'Liberation Sans',sans-serif}\
 h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px}.faint{color:var(--faint);font-size:14px}\

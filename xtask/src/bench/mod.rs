@@ -3,6 +3,7 @@
 //! Each run is a process of its own. Counts and digests must be the same for each repetition and number of threads;
 //! of times the least is taken, of memory the most.
 
+mod fleet;
 mod plan;
 mod sample;
 mod usage;
@@ -37,6 +38,9 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
         return relay();
     }
     let program = shell::build("release")?;
+    if plan.fleet {
+        return Ok(fleet::run(&program, plan.repeat)?);
+    }
     let mut pairs = Vec::new();
     println!("{HEADINGS}");
     for scenario in &plan.scenarios {

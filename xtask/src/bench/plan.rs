@@ -14,14 +14,22 @@ pub(crate) struct Plan {
     pub(super) instructions: bool,
     /// Protection on real ports instead of the simulator.
     pub(super) relay: bool,
+    /// A fabric's year instead of packets.
+    pub(super) fleet: bool,
     pub(super) json: Option<PathBuf>,
 }
 
 impl Plan {
     /// Reads the arguments after `bench`; an error says what is wrong.
     pub(crate) fn from_args(args: &[String]) -> Result<Self, String> {
-        let mut plan =
-            Self { scenarios: Vec::new(), repeat: 0, instructions: false, relay: false, json: None };
+        let mut plan = Self {
+            scenarios: Vec::new(),
+            repeat: 0,
+            instructions: false,
+            relay: false,
+            fleet: false,
+            json: None,
+        };
         let mut quick = false;
         let mut args = args.iter().map(String::as_str);
         while let Some(arg) = args.next() {
@@ -29,6 +37,7 @@ impl Plan {
                 "--quick" => quick = true,
                 "--instructions" => plan.instructions = true,
                 "relay" => plan.relay = true,
+                "fleet" => plan.fleet = true,
                 "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),
                 "--repeat" => {
                     let times = args.next().and_then(|times| times.parse().ok()).filter(|times| *times > 0);

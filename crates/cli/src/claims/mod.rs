@@ -7,10 +7,11 @@
 mod completion;
 mod corruption;
 mod deadlock;
+mod fleet;
 mod gao;
 mod joshi;
 mod link;
-mod linkguardian;
+pub(crate) mod linkguardian;
 mod livelock;
 mod mending;
 
@@ -24,6 +25,7 @@ const PAPERS: &[&[Claim]] = &[
     mending::WORKLOADS,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
+    fleet::CLAIMS,
     link::CLAIMS,
     linkguardian::TABLES,
     livelock::CLAIMS,

@@ -3,6 +3,7 @@
 mod check;
 mod completions;
 mod decode;
+mod fleet;
 mod lab;
 mod link_header;
 mod list;
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Capture(asked)) => match asked.command {
             CaptureCommand::Decode(asked) => decode::run(&asked),
         },
+        Some(Command::Fleet(asked)) => fleet::run(&asked),
         Some(Command::Relay(asked)) => relay::run(&asked),
         Some(Command::Lab(asked)) => lab::run(&asked),
         Some(Command::Monitor(asked)) => monitor::run(&asked),

@@ -43,8 +43,13 @@ struct Shared {
 impl<'a> Schedule<'a> {
     /// Prepares the runs of the claims, each once, with what the user changes in all of them.
     pub(crate) fn new(claims: &[&Claim], effort: Effort, sets: &'a [Override]) -> Result<Self, Failure> {
+        Self::of_runs(claims.iter().flat_map(|claim| (claim.runs)(effort)).collect(), effort, sets)
+    }
+
+    /// The same of runs that no claim asks for.
+    pub(crate) fn of_runs(runs: Vec<Run>, effort: Effort, sets: &'a [Override]) -> Result<Self, Failure> {
         let mut jobs: Vec<Job> = Vec::new();
-        for run in claims.iter().flat_map(|claim| (claim.runs)(effort)) {
+        for run in runs {
             let command = run.command(sets);
             match jobs.iter_mut().find(|job| job.command == command) {
                 Some(known) => known.expected_s = known.expected_s.max(run.expected_s()),

@@ -9,6 +9,7 @@ mod decode;
 mod dissector;
 #[cfg(target_os = "linux")]
 mod endurance;
+mod fleet;
 mod lab;
 #[cfg(target_os = "linux")]
 mod line;

@@ -16,7 +16,7 @@ mod multi_packet;
 mod recirculation;
 mod single_packet;
 mod speed;
-mod stress;
+pub(crate) mod stress;
 mod timeouts;
 mod trial;
 

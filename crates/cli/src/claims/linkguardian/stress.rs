@@ -7,10 +7,10 @@ use crate::ledger::number::LEVEL;
 use crate::ledger::{Effort, Outcome, Results, Run};
 
 /// The prototype, in order and without.
-pub(super) const LG: &str = "LG";
+pub(crate) const LG: &str = "LG";
 pub(super) const LG_NB: &str = "LG_NB";
 /// Ours.
-pub(super) const HARDENED: &str = "hardened";
+pub(crate) const HARDENED: &str = "hardened";
 
 /// Rates of the paper's links in Gb/s.
 pub(super) const RATES: [u32; 2] = [25, 100];
@@ -24,19 +24,19 @@ pub(super) const BACKWARD: &str = "s1>s0";
 
 /// Frames at line rate over a link of this rate, protected in this way.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(super) struct Stress {
-    pub(super) gbps: u32,
-    pub(super) loss: f64,
+pub(crate) struct Stress {
+    pub(crate) gbps: u32,
+    pub(crate) loss: f64,
     pub(super) variant: &'static str,
 }
 
 impl Stress {
-    pub(super) fn new(gbps: u32, loss: f64, variant: &'static str) -> Self {
+    pub(crate) fn new(gbps: u32, loss: f64, variant: &'static str) -> Self {
         Self { gbps, loss, variant }
     }
 
     /// So many frames. The paper's generator sends one every 124 ns at 100 Gb/s, which leaves the link a little room.
-    pub(super) fn run(&self, frames: u32) -> Run {
+    pub(crate) fn run(&self, frames: u32) -> Run {
         let interval_ns = 12_400.0 / f64::from(self.gbps);
         let rate_bps = (FULL_BYTES * 8.0 / interval_ns * 1e9).round();
         Run::of("claims/linkguardian")
@@ -50,7 +50,7 @@ impl Stress {
     }
 
     /// The same, where losses begin on purpose and copies are lost more often than they should be: so many episodes.
-    pub(super) fn tilted(&self, effort: Effort) -> Run {
+    pub(crate) fn tilted(&self, effort: Effort) -> Run {
         /// Frames from the begin of an episode to that of the next.
         const FRAMES: u32 = 400;
         let run = self.run(effort.choose(400, 4_000) * FRAMES).set("impair.0.kind", "tilted");
@@ -80,7 +80,7 @@ impl Stress {
 
 /// What an episode that was not seen could count at most, if frames are lost with all their copies and not otherwise: in a tenth of the episodes
 /// these are lost as in truth, in the others with 70 %.
-pub(super) fn heaviest(loss: f64, copies: u32) -> f64 {
+pub(crate) fn heaviest(loss: f64, copies: u32) -> f64 {
     let ratio = (loss / 0.7).powi(copies as i32);
     ratio / (0.1 * ratio + 0.9)
 }
@@ -89,7 +89,7 @@ pub(super) fn heaviest(loss: f64, copies: u32) -> f64 {
 pub(super) const MEASURED: [f64; 3] = [1.43e-5, 9.16e-5, 1.16e-3];
 
 /// Frames of a run that only counts.
-pub(super) fn frames(effort: Effort, loss: f64) -> u32 {
+pub(crate) fn frames(effort: Effort, loss: f64) -> u32 {
     let rare = loss < 5e-4;
     effort.choose(if rare { 250_000 } else { 120_000 }, if rare { 2_000_000 } else { 600_000 })
 }
@@ -101,7 +101,7 @@ pub(super) fn counted<'a>(results: &'a Results<'_>, stress: Stress) -> (&'a Outc
 }
 
 /// Frames handed on, as bits on the wire per second.
-pub(super) fn speed_bps(outcome: &Outcome) -> f64 {
+pub(crate) fn speed_bps(outcome: &Outcome) -> f64 {
     let handed_on = outcome.summary.protection.handed_on as f64;
     handed_on * FULL_BYTES * 8.0 / (outcome.summary.simulated_ns as f64 * 1e-9)
 }

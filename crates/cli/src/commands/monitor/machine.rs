@@ -73,7 +73,10 @@ impl Machine for ThisMachine {
     fn act(&mut self, at: usize, doing: &Doing) -> Result<(), String> {
         match doing {
             Doing::Protects { copies } => {
-                self.tell(at, &Request::Set { mode: None, classes: None, copies: Some(*copies), target: None })?;
+                self.tell(
+                    at,
+                    &Request::Set { mode: None, classes: None, copies: Some(*copies), target: None },
+                )?;
                 self.tell(at, &Request::Activate)?;
             }
             Doing::Nothing | Doing::Abstains { .. } => {

@@ -1,0 +1,87 @@
+//! The fabric that is asked about.
+
+use std::path::Path;
+
+use wiremend_fabric::tiers::{Shape, Tiers, parse_csv, parse_json};
+use wiremend_units::Rate;
+
+use super::{is_json, read};
+use crate::args::fleet::Fabric;
+use crate::failure::Failure;
+
+/// A fabric, and what to call it.
+pub(super) struct Named {
+    pub(super) tiers: Tiers,
+    pub(super) name: String,
+}
+
+impl Named {
+    pub(super) fn load(asked: &Fabric) -> Result<Self, Failure> {
+        let Fabric { named: fabric, pods, tors, fabrics, spines, k, leaves, link_rate } = asked;
+        let sizes = [
+            ("pods", pods),
+            ("tors", tors),
+            ("fabrics", fabrics),
+            ("spines", spines),
+            ("k", k),
+            ("leaves", leaves),
+        ];
+        let (shape, used): (_, &[&str]) = match fabric.as_str() {
+            "facebook" => (
+                Shape::Facebook {
+                    pods: pods.unwrap_or(261),
+                    tors: tors.unwrap_or(48),
+                    fabrics: fabrics.unwrap_or(4),
+                    spines: spines.unwrap_or(48),
+                },
+                &["pods", "tors", "fabrics", "spines"],
+            ),
+            "fat-tree" => (Shape::FatTree { k: k.unwrap_or(16) }, &["k"]),
+            "leaf-spine" => (
+                Shape::LeafSpine { leaves: leaves.unwrap_or(64), spines: spines.unwrap_or(16) },
+                &["leaves", "spines"],
+            ),
+            file => {
+                if let Some((size, _)) = sizes.iter().find(|(_, value)| value.is_some()) {
+                    return Err(Failure::Input(format!("--{size}: the fabric of a file has its size")));
+                }
+                return Self::of_file(file);
+            }
+        };
+        if let Some((size, _)) = sizes.iter().find(|(size, value)| value.is_some() && !used.contains(size)) {
+            let what = format!("--{size}: a {fabric} fabric has none; it has --{}", used.join(", --"));
+            return Err(Failure::Input(what));
+        }
+        let rate = link_rate.unwrap_or(Rate::gbps(100));
+        let tiers =
+            shape.build(rate).map_err(|error| Failure::Input(format!("--fabric {fabric}: {error}")))?;
+        Ok(Self { tiers, name: fabric.clone() })
+    }
+
+    fn of_file(file: &str) -> Result<Self, Failure> {
+        let path = Path::new(file);
+        if !path.exists() && path.extension().is_none() {
+            let what = wiremend_scenario::or_nearest("fabric", file, &["facebook", "fat-tree", "leaf-spine"]);
+            return Err(Failure::Input(format!("--fabric: {what}, or a .csv or .json file")));
+        }
+        let (name, text) = read(path)?;
+        let parsed = if is_json(path) { parse_json(&text) } else { parse_csv(&text) };
+        let tiers = parsed.map_err(|error| {
+            let between = if error.place.is_some() { ":" } else { ": " };
+            Failure::Input(format!("{name}{between}{error}"))
+        })?;
+        Ok(Self { tiers, name })
+    }
+
+    /// What it is, in a few words.
+    pub(super) fn told(&self) -> String {
+        let tiers = &self.tiers;
+        format!(
+            "{} with {} links, {} ToRs, {} pods",
+            self.name,
+            wiremend_report::human::count(tiers.link_count().into()),
+            wiremend_report::human::count(tiers.tors().len() as u64),
+            wiremend_report::human::count(tiers.pod_count().into())
+        )
+    }
+}

@@ -1,0 +1,71 @@
+//! `wiremend fleet`: whole fabrics.
+
+mod fabric;
+mod outcome;
+mod plan;
+mod plan_told;
+mod run;
+mod table;
+mod trace;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use wiremend_fleet::Effect;
+
+use crate::args::fleet::{Fleet, FleetCommand};
+use crate::failure::{Answer, Failure};
+use crate::input::unreadable;
+
+pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
+    match &asked.command {
+        FleetCommand::Run(asked) => run::run(asked),
+        FleetCommand::Plan(asked) => plan::run(asked),
+        FleetCommand::Trace(asked) => trace::run(asked),
+        FleetCommand::Table(asked) => table::run(asked),
+    }
+}
+
+/// A longer file is no export that anybody made.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// The text of a file, or of stdin (`-`), and its name for messages.
+fn read(path: &Path) -> Result<(String, String), Failure> {
+    let is_stdin = path == Path::new("-");
+    let name = if is_stdin { "stdin".to_owned() } else { path.display().to_string() };
+    let mut bytes = Vec::new();
+    let read = if is_stdin {
+        std::io::stdin().lock().take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
+    };
+    read.map_err(|error| unreadable(&name, &error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Failure::Input(format!("{name}: too long; at most 1 GiB")));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let good = String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
+        Failure::Input(format!("{name}:{}:1: not text in UTF-8", good.matches('\n').count() + 1))
+    })?;
+    Ok((name, text))
+}
+
+/// Whether a file is JSON, by its name.
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// A table of what protection leaves: one that comes along, or a file.
+fn effect(name: &str) -> Result<Effect, Failure> {
+    if let Some(known) = Effect::named(name) {
+        return Ok(known);
+    }
+    let path = Path::new(name);
+    if !path.is_file() {
+        let what = wiremend_scenario::or_nearest("table", name, &Effect::names());
+        return Err(Failure::Input(format!("--table: {what}, or a file of loss,left,speed")));
+    }
+    let (shown, text) = read(path)?;
+    Effect::parse(&shown, &text).map_err(|error| Failure::Input(format!("{shown}:{error}")))
+}

@@ -1,0 +1,172 @@
+//! What policies came to, over one year or many.
+
+use serde_json::{Map, Value, json};
+use wiremend_fleet::{Change, Outcome, Policy};
+use wiremend_measure::interval;
+
+/// What is left open by chance, at this level.
+const LEVEL: f64 = 0.95;
+/// A gain of this much is none: sums of healthy links differ in their last digits.
+const GAIN_NONE: f64 = 1.01;
+
+/// A policy over all seeds.
+pub(super) struct Told {
+    pub(super) policy: Policy,
+    /// The values of each key, by seed.
+    values: Vec<(&'static str, Vec<f64>)>,
+}
+
+/// What a policy gains over another, over all seeds.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Gain {
+    /// The part of the time in which there is no gain.
+    pub(super) none_time: f64,
+    /// The part of the events.
+    pub(super) none_event: f64,
+    /// The median over time, where there is one.
+    pub(super) median: f64,
+    /// The most that the worst pod's capacity is less.
+    pub(super) capacity_lost_max: f64,
+}
+
+/// All numbers of an outcome, by their key.
+pub(super) fn numbers(outcome: &Outcome) -> Vec<(&'static str, f64)> {
+    let Outcome { counters, time, event, .. } = outcome;
+    let count = |count: u64| count as f64;
+    vec![
+        ("events", count(counters.events)),
+        ("skipped", count(counters.skipped)),
+        ("recoveries", count(counters.recoveries)),
+        ("relapses", count(counters.relapses)),
+        ("refused", count(counters.refused)),
+        ("disabled_on_arrival", count(counters.disabled_on_arrival)),
+        ("disabled_by_optimizer", count(counters.disabled_by_optimizer)),
+        ("optimizer.candidates_max", count(counters.candidates_max)),
+        ("optimizer.cut_off", count(counters.cut_off)),
+        ("penalty_time_mean", time.penalty),
+        ("penalty_event_mean", event.penalty),
+        ("clean_time_share", time.clean),
+        ("clean_event_share", event.clean),
+        ("least_paths.min", outcome.least_paths_min),
+        ("least_paths.time_mean", time.least_paths),
+        ("least_paths.event_mean", event.least_paths),
+        ("mean_paths.time_mean", time.mean_paths),
+        ("least_capacity.min", outcome.least_capacity_min),
+        ("least_capacity.time_mean", time.least_capacity),
+        ("least_capacity.event_mean", event.least_capacity),
+        ("mean_capacity.time_mean", time.mean_capacity),
+        ("disabled.mean", time.disabled),
+        ("disabled.max", f64::from(outcome.disabled_max)),
+        ("active_corrupting.mean", time.active),
+        ("active_corrupting.max", f64::from(outcome.active_max)),
+        ("protected_per_pipe.max", f64::from(outcome.most_per_pipe_max)),
+    ]
+}
+
+impl Told {
+    /// Of one policy, by seed.
+    pub(super) fn new(policy: Policy, seeds: &[Vec<(&'static str, f64)>]) -> Self {
+        let keys = seeds.first().map_or(&[][..], Vec::as_slice).iter().map(|(key, _)| *key);
+        let values =
+            keys.enumerate().map(|(place, key)| (key, seeds.iter().map(|seed| seed[place].1).collect()));
+        Self { policy, values: values.collect() }
+    }
+
+    /// The mean over all seeds.
+    pub(super) fn mean(&self, key: &str) -> f64 {
+        let values = self.of(key);
+        values.iter().sum::<f64>() / values.len().max(1) as f64
+    }
+
+    /// Where the mean lies, if there are several seeds.
+    pub(super) fn interval(&self, key: &str) -> Option<interval::Interval> {
+        interval::mean(self.of(key), LEVEL).map(|(_, interval)| interval)
+    }
+
+    fn of(&self, key: &str) -> &[f64] {
+        self.values.iter().find(|(known, _)| *known == key).map_or(&[], |(_, values)| values)
+    }
+
+    /// Counts are whole for one seed, and means for several.
+    pub(super) fn json(&self) -> Value {
+        let mut object = Map::new();
+        let mut intervals = Map::new();
+        for (key, values) in &self.values {
+            let mean = self.mean(key);
+            let is_count = values.len() == 1 && mean.fract() == 0.0 && is_count(key);
+            insert(&mut object, key, if is_count { json!(mean as u64) } else { json!(mean) });
+            if let Some(interval) = self.interval(key) {
+                insert(&mut intervals, key, json!([interval.low, interval.high]));
+            }
+        }
+        if !intervals.is_empty() {
+            object.insert("intervals".to_owned(), Value::Object(intervals));
+        }
+        Value::Object(object)
+    }
+}
+
+/// Whether a key counts something.
+fn is_count(key: &str) -> bool {
+    !(key.contains("mean") || key.contains("share") || key.starts_with("least"))
+}
+
+fn insert(object: &mut Map<String, Value>, key: &str, value: Value) {
+    match key.split_once('.') {
+        None => _ = object.insert(key.to_owned(), value),
+        Some((outer, inner)) => {
+            let place = object.entry(outer.to_owned()).or_insert_with(|| json!({}));
+            if let Value::Object(place) = place {
+                place.insert(inner.to_owned(), value);
+            }
+        }
+    }
+}
+
+impl Gain {
+    pub(super) fn of(changes: &[Change]) -> Self {
+        let is_none = |change: &&Change| change.gain < GAIN_NONE;
+        let (mut none_us, mut all_us) = (0, 0_u64);
+        for change in changes {
+            all_us += change.lasts_us;
+            none_us += if change.gain < GAIN_NONE { change.lasts_us } else { 0 };
+        }
+        let mut gains: Vec<(f64, u64)> = changes
+            .iter()
+            .filter(|change| !is_none(change))
+            .map(|change| (change.gain, change.lasts_us))
+            .collect();
+        gains.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut left = gains.iter().map(|(_, lasts)| lasts).sum::<u64>() / 2;
+        let median = gains.iter().find(|(_, lasts)| {
+            let is_it = left < *lasts;
+            left = left.saturating_sub(*lasts);
+            is_it
+        });
+        Self {
+            none_time: none_us as f64 / all_us.max(1) as f64,
+            none_event: changes.iter().filter(is_none).count() as f64 / changes.len().max(1) as f64,
+            median: median.map_or(1.0, |(gain, _)| *gain),
+            capacity_lost_max: changes.iter().map(|change| change.capacity_lost).fold(0.0, f64::max),
+        }
+    }
+
+    pub(super) fn mean(gains: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| gains.iter().map(of).sum::<f64>() / gains.len().max(1) as f64;
+        Self {
+            none_time: mean(|gain| gain.none_time),
+            none_event: mean(|gain| gain.none_event),
+            median: mean(|gain| gain.median),
+            capacity_lost_max: mean(|gain| gain.capacity_lost_max),
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        json!({
+            "no_gain_time_share": self.none_time,
+            "no_gain_event_share": self.none_event,
+            "median_gain": self.median,
+            "least_capacity_lost_max": self.capacity_lost_max,
+        })
+    }
+}

@@ -1,0 +1,297 @@
+//! `wiremend fleet run`: a year of a fabric, or many.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+use wiremend_fleet::{Outcome, Policy, Repair, Trace, Window, compare};
+use wiremend_report::{Document, NewFile, Part, grid, human};
+
+use super::fabric::Named;
+use super::outcome::{Gain, Told, numbers};
+use super::{effect, read};
+use crate::args::VERSION;
+use crate::args::fleet::FleetRun;
+use crate::failure::{Answer, Failure};
+use crate::fleet::figures::{Distributed, Over, distributions, over_time, week_of};
+use crate::fleet::{Source, Years};
+use crate::terminal::quoted;
+use crate::{machine, signals, terminal};
+
+pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
+    signals::catch()?;
+    let fabric = Named::load(&asked.fabric)?;
+    let effect = effect(&asked.table)?;
+    let trace = asked.trace.as_deref().map(|path| given(path, &fabric)).transpose()?;
+    check_policies(&asked.policy)?;
+    let window = Window::days(asked.from_day, asked.days);
+    let years = Years {
+        tiers: &fabric.tiers,
+        source: trace.as_ref().map_or(Source::Drawn(asked.draw.generator()), Source::Given),
+        constraint: asked.constraint,
+        policies: &asked.policy,
+        effect: &effect,
+        repair: Repair { fails: asked.repairs_fail, technicians: asked.technicians, ..Repair::default() },
+        window,
+        seeds: asked.draw.seed..asked.draw.seed.saturating_add(asked.seeds),
+        threads: asked.threads.map_or_else(machine::cores, usize::from),
+    };
+    let keep_first = asked.out.is_some();
+    let played =
+        years.play(|seed, outcomes| Played::new(outcomes, window, keep_first && seed == asked.draw.seed))?;
+    let summary = Summary::new(asked, &fabric, window, &played);
+    if let Some(directory) = &asked.out {
+        let first = &played[0].outcomes;
+        write(
+            directory,
+            &[
+                ("summary.json", format!("{:#}\n", summary.json())),
+                ("series.csv", series(first)),
+                ("report.html", summary.page(first).html()),
+            ],
+        )?;
+    }
+    terminal::print(&if asked.json { format!("{:#}\n", summary.json()) } else { summary.text() })?;
+    Ok(Answer::Yes)
+}
+
+fn given(path: &Path, fabric: &Named) -> Result<Trace, Failure> {
+    let (name, text) = read(path)?;
+    Trace::parse(&text, &fabric.tiers).map_err(|error| Failure::Input(format!("{name}:{error}")))
+}
+
+fn check_policies(policies: &[Policy]) -> Result<(), Failure> {
+    let names: Vec<String> = policies.iter().map(Policy::to_string).collect();
+    let twice = names.iter().enumerate().find(|(place, name)| names[..*place].contains(name));
+    twice.map_or(Ok(()), |(_, name)| {
+        Err(Failure::Input(format!("--policy: `{name}` is there twice; leave one")))
+    })
+}
+
+/// What is kept of one seed.
+struct Played {
+    numbers: Vec<Vec<(&'static str, f64)>>,
+    /// Over the base, by policy.
+    gains: Vec<Gain>,
+    /// All states, of the first seed.
+    outcomes: Vec<Outcome>,
+}
+
+impl Played {
+    fn new(outcomes: Vec<Outcome>, window: Window, keep: bool) -> Self {
+        let base = base(outcomes.iter().map(|outcome| outcome.policy));
+        let gain = |outcome: &Outcome| Gain::of(&compare(&outcomes[base].samples, &outcome.samples, window));
+        Self {
+            numbers: outcomes.iter().map(numbers).collect(),
+            gains: outcomes.iter().map(gain).collect(),
+            outcomes: if keep { outcomes } else { Vec::new() },
+        }
+    }
+}
+
+/// What others are held against: CorrOpt, if it is there, and the first otherwise.
+fn base(mut policies: impl Iterator<Item = Policy>) -> usize {
+    policies.position(|policy| policy == Policy::CORROPT).unwrap_or(0)
+}
+
+/// What is told of all seeds.
+struct Summary<'a> {
+    asked: &'a FleetRun,
+    fabric: &'a Named,
+    window: Window,
+    told: Vec<Told>,
+    gains: Vec<Gain>,
+    base: usize,
+}
+
+impl<'a> Summary<'a> {
+    fn new(asked: &'a FleetRun, fabric: &'a Named, window: Window, played: &[Played]) -> Self {
+        let of = |place: usize| -> Vec<_> { played.iter().map(|year| year.numbers[place].clone()).collect() };
+        let told =
+            asked.policy.iter().enumerate().map(|(place, policy)| Told::new(*policy, &of(place))).collect();
+        let gain =
+            |place: usize| Gain::mean(&played.iter().map(|year| year.gains[place]).collect::<Vec<_>>());
+        let gains = (0..asked.policy.len()).map(gain).collect();
+        Self { asked, fabric, window, told, gains, base: base(asked.policy.iter().copied()) }
+    }
+
+    fn json(&self) -> Value {
+        let policies: Map<String, Value> =
+            self.told.iter().map(|told| (told.policy.to_string(), told.json())).collect();
+        let others = self.told.iter().zip(&self.gains).enumerate().filter(|(place, _)| *place != self.base);
+        let gains: Map<String, Value> =
+            others.map(|(_, (told, gain))| (told.policy.to_string(), gain.json())).collect();
+        let tiers = &self.fabric.tiers;
+        json!({
+            "schema": 1,
+            "version": VERSION,
+            "fabric": {
+                "name": self.fabric.name, "links": tiers.link_count(), "switches": tiers.switch_count(),
+                "tors": tiers.tors().len(), "pods": tiers.pod_count(),
+            },
+            "constraint": self.asked.constraint,
+            "table": self.asked.table,
+            "seed": self.asked.draw.seed,
+            "seeds": self.asked.seeds,
+            "trace": self.asked.trace.as_ref().map(|path| path.display().to_string()),
+            "from_day": self.asked.from_day,
+            "days": self.asked.days,
+            "policies": policies,
+            "gain": { "over": self.told[self.base].policy.to_string(), "policies": gains },
+        })
+    }
+
+    fn columns() -> [&'static str; 10] {
+        [
+            "",
+            "penalty",
+            "clean",
+            "paths, least",
+            "paths, mean",
+            "capacity, least",
+            "capacity, mean",
+            "out, mean",
+            "corrupting, mean",
+            "per pipe",
+        ]
+    }
+
+    fn rows(&self) -> Vec<Vec<String>> {
+        let percent = |value: f64| format!("{:.2} %", value * 100.0);
+        let row = |told: &Told| {
+            let penalty = match told.interval("penalty_time_mean") {
+                Some(range) => format!("{:.2e}…{:.2e}", range.low.max(0.0), range.high),
+                None => format!("{:.3e}", told.mean("penalty_time_mean")),
+            };
+            vec![
+                told.policy.to_string(),
+                penalty,
+                percent(told.mean("clean_time_share")),
+                percent(told.mean("least_paths.min")),
+                percent(told.mean("least_paths.time_mean")),
+                percent(told.mean("least_capacity.min")),
+                percent(told.mean("least_capacity.time_mean")),
+                format!("{:.1}", told.mean("disabled.mean")),
+                format!("{:.1}", told.mean("active_corrupting.mean")),
+                format!("{:.2}", told.mean("protected_per_pipe.max")).trim_end_matches(".00").to_owned(),
+            ]
+        };
+        self.told.iter().map(row).collect()
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        let first = &self.told[0];
+        let seeds =
+            if self.asked.seeds == 1 { "one seed".to_owned() } else { format!("{} seeds", self.asked.seeds) };
+        let mut told = vec![format!(
+            "{}; every ToR keeps {} % of its ways; {} links begin to corrupt, over {} days and {seeds}. Penalty is the sum of loss rates of all links that are in, over time.",
+            self.fabric.told(),
+            human::percent(self.asked.constraint),
+            human::count(first.mean("events").round() as u64),
+            self.asked.days,
+        )];
+        let base = self.told[self.base].mean("penalty_time_mean");
+        for (place, (of, gain)) in self.told.iter().zip(&self.gains).enumerate() {
+            if place == self.base || of.mean("penalty_time_mean") <= 0.0 {
+                continue;
+            }
+            told.push(format!(
+                "{} has {} less loss than {} on average, and as much {} % of the time ({} % of the events); where it has less, {} at the median. The worst pod's capacity is at most {} % less.",
+                of.policy,
+                human::factor(base / of.mean("penalty_time_mean")),
+                self.told[self.base].policy,
+                human::percent(gain.none_time),
+                human::percent(gain.none_event),
+                human::factor(gain.median),
+                human::percent(gain.capacity_lost_max),
+            ));
+        }
+        told
+    }
+
+    fn text(&self) -> String {
+        let width = terminal::stdout().width;
+        let mut text = grid(&Self::columns(), &self.rows(), terminal::stdout());
+        for sentence in self.sentences() {
+            let _ = write!(text, "\n{}", terminal::wrapped(&sentence, width));
+        }
+        text
+    }
+
+    fn page(&self, first: &[Outcome]) -> Document {
+        let mut parts: Vec<Part> = self.sentences().into_iter().map(Part::Text).collect();
+        let columns = Self::columns().map(str::to_owned).to_vec();
+        parts.push(Part::Table { columns, rows: self.rows() });
+        let base = &first[self.base];
+        let others = first.iter().filter(|outcome| outcome.policy != base.policy);
+        let changes: Vec<_> = others
+            .map(|other| (other.policy.to_string(), compare(&base.samples, &other.samples, self.window)))
+            .collect();
+        if !changes.is_empty() {
+            parts.push(Part::Heading(format!("Against {}", base.policy)));
+            for of in [Distributed::Gain, Distributed::CapacityLost] {
+                parts.push(Part::Drawing(distributions(of, &changes).svg()));
+            }
+        }
+        for (title, window) in
+            [("A week in the middle", week_of(self.window)), ("The whole time", self.window)]
+        {
+            parts.push(Part::Heading(title.to_owned()));
+            for over in [Over::Penalty, Over::LeastPaths, Over::LeastCapacity, Over::Disabled] {
+                parts.push(Part::Drawing(over_time(over, first, window, "").svg()));
+            }
+        }
+        Document {
+            title: format!(
+                "A fabric over {} days, constraint {} %",
+                self.asked.days,
+                human::percent(self.asked.constraint)
+            ),
+            origin: format!("{} · table {} · wiremend {VERSION}", self.fabric.told(), self.asked.table),
+            parts,
+            command: std::env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" "),
+        }
+    }
+}
+
+/// Every state of every policy.
+fn series(outcomes: &[Outcome]) -> String {
+    let mut text = "policy,time_s,penalty,least_paths,mean_paths,least_capacity,mean_capacity,disabled,active_corrupting,protected_per_pipe\n".to_owned();
+    for outcome in outcomes {
+        for sample in &outcome.samples {
+            let _ = writeln!(
+                text,
+                "{},{},{:e},{},{},{},{},{},{},{}",
+                outcome.policy,
+                sample.at,
+                sample.penalty,
+                sample.least_paths,
+                sample.mean_paths,
+                sample.least_capacity,
+                sample.mean_capacity,
+                sample.disabled,
+                sample.active,
+                sample.most_per_pipe
+            );
+        }
+    }
+    text
+}
+
+/// Writes files into a directory: all of them whole, or none.
+pub(super) fn write(directory: &Path, files: &[(&str, String)]) -> Result<(), Failure> {
+    use std::io::Write as _;
+    let shown = directory.display();
+    std::fs::create_dir_all(directory)
+        .map_err(|error| Failure::Environment(format!("cannot make the directory `{shown}`: {error}")))?;
+    let written = || -> std::io::Result<()> {
+        let mut whole = Vec::new();
+        for (name, text) in files {
+            let mut file = NewFile::create(&directory.join(name))?;
+            file.write_all(text.as_bytes())?;
+            whole.push(file);
+        }
+        whole.into_iter().try_for_each(NewFile::finish)
+    };
+    written().map_err(|error| Failure::file(&error))
+}

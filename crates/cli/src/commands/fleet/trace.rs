@@ -1,0 +1,20 @@
+//! `wiremend fleet trace`: links that begin to corrupt.
+
+use wiremend_fleet::Moment;
+use wiremend_report::write_whole;
+
+use super::fabric::Named;
+use crate::args::fleet::FleetTrace;
+use crate::failure::{Answer, Failure};
+use crate::terminal;
+
+pub(super) fn run(asked: &FleetTrace) -> Result<Answer, Failure> {
+    let fabric = Named::load(&asked.fabric)?;
+    let trace = asked.draw.generator().trace(&fabric.tiers, Moment::from_days(asked.days), asked.draw.seed);
+    let text = trace.to_csv();
+    match &asked.out {
+        Some(path) => write_whole(path, &text).map_err(|error| Failure::file(&error))?,
+        None => terminal::print(&text)?,
+    }
+    Ok(Answer::Yes)
+}

@@ -1,0 +1,239 @@
+//! `wiremend fleet`: years, traces, plans, and what is refused.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+use tempfile::tempdir;
+
+use crate::program::{files, wiremend, wiremend_in, wiremend_with};
+
+fn sample(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/fleet").join(name);
+    path.to_str().expect("a plain path").to_owned()
+}
+
+/// Two links of one ToR of four: at 75 % the first goes and the second stays, and goes when the first is back.
+const TRACE: &str = "time_s,link,loss_rate,repair_s\n86400,0,1e-3,86400\n86400,1,1e-4,43200\n129600,0,1e-2\n";
+
+#[test]
+fn a_trace_with_repair_times_gives_the_counters_that_follow_by_hand() {
+    let directory = tempdir().unwrap();
+    fs::write(directory.path().join("t.csv"), TRACE).unwrap();
+    let told = |threads: &str| {
+        let arguments = ["fleet", "run", "--pods", "2", "--trace", "t.csv", "--threads", threads, "--json"];
+        wiremend_in(directory.path(), &arguments).json()
+    };
+    let json = told("1");
+    let corropt = &json["policies"]["corropt"];
+    let count = |key: &str| corropt[key].as_u64().unwrap();
+    let keys = ["events", "skipped", "recoveries", "refused", "disabled_by_optimizer"];
+    assert_eq!(keys.map(count), [3, 1, 2, 1, 1]);
+    // Link 1 corrupts from day 1 to day 2, one of 365; link 0 never while it is in.
+    let days = |value: &Value| value.as_f64().unwrap() * 365.0;
+    let healthy = 768.0 * 1e-18 * 365.0;
+    assert!((days(&corropt["penalty_time_mean"]) - 1e-4 - healthy).abs() < 1e-9, "{corropt}");
+    assert!((days(&corropt["active_corrupting"]["mean"]) - 1.0).abs() < 1e-9);
+    assert!((days(&corropt["disabled"]["mean"]) - 1.5).abs() < 1e-9);
+    assert_eq!((&corropt["least_paths"]["min"], &corropt["disabled"]["max"]), (&0.75.into(), &1.into()));
+    assert!((corropt["clean_time_share"].as_f64().unwrap() - 364.0 / 365.0).abs() < 1e-9);
+    let both = &json["policies"]["linkguardian+corropt"];
+    assert!((days(&both["penalty_time_mean"]) - 7.56e-9 - healthy).abs() < 1e-15, "{both}");
+    assert_eq!(both["protected_per_pipe"]["max"], 1);
+    assert_eq!(json, told("3"), "the number of threads changes nothing");
+}
+
+#[test]
+fn averages_begin_where_they_are_told_to() {
+    let arguments =
+        ["fleet", "run", "--pods", "1", "--trace", "-", "--from-day", "1", "--days", "1", "--json"];
+    let json = wiremend_with(TRACE, &arguments).json();
+    let corropt = &json["policies"]["corropt"];
+    assert_eq!(corropt["active_corrupting"]["mean"], 1.0);
+    assert_eq!(corropt["events"], 3);
+}
+
+#[test]
+fn a_drawn_trace_is_the_same_as_its_file() {
+    let directory = tempdir().unwrap();
+    wiremend_in(directory.path(), &["fleet", "trace", "--pods", "2", "--seed", "5", "--out", "t.csv"]).ok();
+    let run = |more: &[&str]| {
+        let arguments = [
+            &[
+                "fleet",
+                "run",
+                "--pods",
+                "2",
+                "--seed",
+                "5",
+                "--policy",
+                "corropt,none,linkguardian+corropt-aware:0.5",
+                "--json",
+            ],
+            more,
+        ]
+        .concat();
+        let mut json = wiremend_in(directory.path(), &arguments).json();
+        json["trace"] = Value::Null;
+        json
+    };
+    assert_eq!(run(&[]), run(&["--trace", "t.csv"]));
+}
+
+#[test]
+fn seeds_leave_intervals_and_files_are_written_whole() {
+    let directory = tempdir().unwrap();
+    let arguments = ["fleet", "run", "--pods", "3", "--seeds", "3", "--out", "o"];
+    let text = wiremend_in(directory.path(), &arguments).ok();
+    assert!(text.contains("linkguardian+corropt") && text.contains("less loss than corropt"), "{text}");
+    assert_eq!(files(&directory.path().join("o")), ["report.html", "series.csv", "summary.json"]);
+    let json: Value =
+        serde_json::from_str(&fs::read_to_string(directory.path().join("o/summary.json")).unwrap()).unwrap();
+    let corropt = &json["policies"]["corropt"];
+    let range = corropt["intervals"]["penalty_time_mean"].as_array().unwrap();
+    let mean = corropt["penalty_time_mean"].as_f64().unwrap();
+    assert!(range[0].as_f64().unwrap() < mean && mean < range[1].as_f64().unwrap(), "{corropt}");
+    let html = fs::read_to_string(directory.path().join("o/report.html")).unwrap();
+    assert!(html.matches("<svg").count() >= 8 && !html.contains("<script"));
+    let series = fs::read_to_string(directory.path().join("o/series.csv")).unwrap();
+    assert!(series.starts_with("policy,time_s,penalty,") && series.lines().count() > 1000);
+}
+
+#[test]
+fn a_plan_for_the_sample_says_what_goes_what_stays_and_why() {
+    let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
+    let plan = ["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z"];
+    let json = wiremend(&[&plan[..], &["--json"]].concat()).json();
+    let names = |list: &Value| -> Vec<String> {
+        let of = |one: &Value| one["name"].as_str().or(one["links"][0]["name"].as_str()).unwrap().to_owned();
+        list.as_array().unwrap().iter().map(of).collect()
+    };
+    assert_eq!(
+        names(&json["drain"]),
+        ["ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1", "ams-p1-tor8:Ethernet49 ams-p1-fab1:Ethernet1/8"]
+    );
+    let keep = names(&json["keep"]);
+    assert_eq!(keep.len(), 4);
+    assert!(keep[0].starts_with("ams-p2-tor2:Ethernet52"), "{keep:?}");
+    assert_eq!(
+        json["keep"][1]["because"],
+        serde_json::json!({ "tor": "ams-p1-tor3", "ways": 8, "need": 12, "all": 16 })
+    );
+    assert_eq!(
+        json["broken"],
+        serde_json::json!([{ "tor": "ams-p2-tor6", "ways": 14, "need": 16, "all": 16 }])
+    );
+    assert_eq!(names(&json["order"][0]["drain"]), ["ams-p1-tor3:Ethernet50 ams-p1-fab2:Ethernet1/3"]);
+    let text = wiremend(&plan).ok().replace("\n           ", " ");
+    for part in [
+        "of 2026-11-15T12:00:00Z, 3 min old",
+        "ToR ams-p2-tor6 has 14 of 16 ways, and needs 16",
+        "Drain now  ams-p1-tor1:Ethernet50",
+        "would keep 10 of 16 ways to the top, and needs 12",
+        "when ams-p1-tor3:Ethernet49 ams-p1-fab1:Ethernet1/3 is back, drain",
+        "the sum of loss rates is",
+    ] {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+}
+
+#[test]
+fn one_link_is_answered_by_yes_or_no() {
+    let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
+    let ask = |links: &[&str]| {
+        let mut arguments =
+            vec!["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z"];
+        links.iter().for_each(|link| arguments.extend(["--drain", link]));
+        wiremend(&arguments)
+    };
+    assert_eq!(
+        ask(&["ams-p1-tor1:Ethernet50"]).ok(),
+        "yes  ams-p1-tor1:Ethernet50 ams-p1-fab2:Ethernet1/1\n"
+    );
+    let no = ask(&["ams-p1-tor3:Ethernet50"]);
+    assert_eq!(no.code, Some(1));
+    assert!(
+        no.stdout.starts_with("no   ") && no.stdout.contains("ToR ams-p1-tor3 would keep 8 of 16"),
+        "{}",
+        no.stdout
+    );
+    // Each may go, but not both: the second is asked after the first.
+    assert_eq!(ask(&["ams-p1-tor1:Ethernet51"]).code, Some(0));
+    assert_eq!(ask(&["ams-p1-tor1:Ethernet50", "ams-p1-tor1:Ethernet51"]).code, Some(1));
+    let cable = ask(&["ams-p1-fab4:Ethernet2/2/1"]);
+    assert!(cable.code == Some(1) && cable.stdout.contains("would keep 10 of 16"), "{}", cable.stdout);
+    assert!(ask(&["ams-p1-tor1:Ethernet99"]).refused(2).contains("no such link"));
+}
+
+#[test]
+fn a_plan_leaves_its_pictures() {
+    let directory = tempdir().unwrap();
+    let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
+    let plan = ["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z", "--out", "p"];
+    wiremend_in(directory.path(), &plan).ok();
+    assert_eq!(files(&directory.path().join("p")), ["plan.json", "pods.svg", "report.html"]);
+    let svg = fs::read_to_string(directory.path().join("p/pods.svg")).unwrap();
+    assert!(svg.contains("ams-p1") && svg.contains("corrupts, has to stay"));
+}
+
+#[test]
+fn a_stale_state_is_refused() {
+    let (fabric, state) = (sample("fabric.csv"), sample("state.csv"));
+    let plan =
+        |more: &[&str]| wiremend(&[&["fleet", "plan", &state, "--fabric", &fabric][..], more].concat());
+    let line = plan(&["--now", "2026-11-15T13:00:00Z"]).refused(2);
+    assert!(line.contains("60 min old: too stale to plan from"), "{line}");
+    assert_eq!(plan(&["--now", "2026-11-15T13:00:00Z", "--max-age", "1h"]).code, Some(0));
+    assert!(plan(&["--now", "2026-11-15T11:00:00Z"]).refused(2).contains("which is to come"));
+    assert!(plan(&["--max-age", "soon"]).refused(2).contains("write an age such as"));
+}
+
+#[test]
+fn what_cannot_be_is_refused_in_one_line() {
+    let directory = tempdir().unwrap();
+    let in_file = |text: &str, arguments: &[&str]| {
+        fs::write(directory.path().join("f.csv"), text).unwrap();
+        wiremend_in(directory.path(), arguments).refused(2)
+    };
+    let fabric = ["fleet", "run", "--fabric", "f.csv"];
+    for (text, part) in [
+        ("switch,a,0\nlink,a,1,b,1\n", "f.csv:2:6: a link to the unknown switch `b`"),
+        ("switch,a,0\nswitch,c,0\nswitch,b,1\nlink,a,1,b,1\n", "f.csv: ToR `c` has no uplinks"),
+        (
+            "switch,a,1\nswitch,b,1\nlink,a,1,b,1\n",
+            "f.csv:3:6: `a` and `b` are of one tier: a cycle among tiers",
+        ),
+        (
+            "switch,a,0\nswitch,b,1\nlink,a,1,b,1\nlink,a,1,b,1\n",
+            "f.csv:4:6: port `1` of `a` has link 0 already",
+        ),
+        ("\n", "f.csv: no fabric"),
+    ] {
+        let line = in_file(text, &fabric);
+        assert!(line.contains(part), "`{part}` in {line}");
+    }
+    let trace = ["fleet", "run", "--pods", "1", "--trace", "f.csv"];
+    for (text, part) in [
+        ("2,0,1e-3\n1,0,1e-3\n", "f.csv:2:1: time 1 is before 2"),
+        ("2,384,1e-3\n", "f.csv:1:3: link `384` is not a link of the fabric"),
+        ("2,0,1\n", "f.csv:1:5: loss_rate `1` is not a loss rate between 0 and 1"),
+    ] {
+        let line = in_file(text, &trace);
+        assert!(line.contains(part), "`{part}` in {line}");
+    }
+    for (arguments, part) in [
+        (&["--constraint", "0"][..], "write a part above 0, at most 1"),
+        (&["--constraint", "1.5"], "write a part above 0, at most 1"),
+        (&["--fabric", "facebok"], "did you mean `facebook`"),
+        (&["--fabric", "no.csv"], "no.csv: cannot be read"),
+        (&["--fabric", "fat-tree", "--k", "5"], "k = 5 is out of range: an even number"),
+        (&["--fabric", "fat-tree", "--pods", "5"], "--pods: a fat-tree fabric has none"),
+        (&["--policy", "corropt,corropt"], "`corropt` is there twice"),
+        (&["--policy", "nothing"], "no policy `nothing`"),
+        (&["--table", "papre"], "did you mean `paper`"),
+        (&["--trace", "x", "--seeds", "2"], "cannot be used with"),
+    ] {
+        let line = wiremend(&[&["fleet", "run"], arguments].concat()).refused(2);
+        assert!(line.contains(part), "`{part}` in {line}");
+    }
+}

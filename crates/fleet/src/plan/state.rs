@@ -1,0 +1,229 @@
+//! How a fabric is at a moment, from a file.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::Deserialize;
+use wiremend_fabric::tiers::Tiers;
+use wiremend_units::{LinkId, SwitchId};
+
+use super::timestamp::parse_timestamp;
+
+/// How a fabric is at a moment.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct FabricState {
+    /// When it was taken, in seconds since 1970.
+    pub time_s: i64,
+    /// Links that are down, in the order in which they are expected back.
+    pub down: Vec<LinkId>,
+    /// Links that are being drained: as good as down.
+    pub draining: Vec<LinkId>,
+    /// Links that corrupt frames.
+    pub corrupting: Vec<Corrupting>,
+    /// ToRs that must keep another part of their ways than the others.
+    pub tors: Vec<(SwitchId, f64)>,
+}
+
+/// A link that corrupts frames.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Corrupting {
+    /// Which.
+    pub link: LinkId,
+    /// The part of frames that it loses.
+    pub loss: f64,
+}
+
+/// Why something is no state, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadState {
+    /// The place in the file, from 1; none for the file as a whole.
+    pub place: Option<(u64, usize)>,
+    /// The reason.
+    pub what: String,
+}
+
+impl FabricState {
+    /// Reads rows `time,WHEN`, `down,LINK`, `draining,LINK`, `corrupt,LINK,LOSS` and `tor,NAME,CONSTRAINT`, in any order. Blank lines and those that
+    /// start with `#` say nothing. A link is a number, one end as `SWITCH:PORT`, or both.
+    pub fn parse_csv(text: &str, tiers: &Tiers) -> Result<Self, BadState> {
+        let mut reader = Reader::new(tiers);
+        for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let values: Vec<&str> = line.split(',').map(str::trim).collect();
+            reader.row(&values).map_err(|what| BadState { place: Some((number, 1)), what })?;
+        }
+        reader.finish()
+    }
+
+    /// Reads `{"time", "down": [LINK], "draining": [LINK], "corrupt": [{"link", "loss"}], "tors": [{"name", "constraint"}]}`, which means the same.
+    pub fn parse_json(text: &str, tiers: &Tiers) -> Result<Self, BadState> {
+        let file: File = serde_json::from_str(text).map_err(|error| {
+            let told = error.to_string();
+            let what = told.rsplit_once(" at line ").map_or(told.as_str(), |(what, _)| what);
+            let place = (error.line() > 0).then(|| (error.line() as u64, error.column().max(1)));
+            BadState { place, what: format!("not a state in JSON: {what}") }
+        })?;
+        let mut reader = Reader::new(tiers);
+        let time = file.time.to_string();
+        let mut rows = vec![vec!["time".to_owned(), time.trim_matches('"').to_owned()]];
+        rows.extend(file.down.into_iter().map(|link| vec!["down".to_owned(), link]));
+        rows.extend(file.draining.into_iter().map(|link| vec!["draining".to_owned(), link]));
+        let corrupt = file.corrupt.into_iter();
+        rows.extend(corrupt.map(|ill| vec!["corrupt".to_owned(), ill.link, ill.loss.to_string()]));
+        let tors = file.tors.into_iter();
+        rows.extend(tors.map(|tor| vec!["tor".to_owned(), tor.name, tor.constraint.to_string()]));
+        for row in rows {
+            let values: Vec<&str> = row.iter().map(String::as_str).collect();
+            reader.row(&values).map_err(|what| BadState { place: None, what })?;
+        }
+        reader.finish()
+    }
+
+    /// Links that carry nothing: down, or being drained.
+    pub fn out(&self) -> impl Iterator<Item = LinkId> + '_ {
+        self.down.iter().chain(&self.draining).copied()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    time: serde_json::Value,
+    #[serde(default)]
+    down: Vec<String>,
+    #[serde(default)]
+    draining: Vec<String>,
+    #[serde(default)]
+    corrupt: Vec<FileCorrupt>,
+    #[serde(default)]
+    tors: Vec<FileTor>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileCorrupt {
+    link: String,
+    loss: f64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileTor {
+    name: String,
+    constraint: f64,
+}
+
+/// A state in the making.
+struct Reader<'a> {
+    tiers: &'a Tiers,
+    state: FabricState,
+    time: Option<i64>,
+    out: BTreeSet<LinkId>,
+    ill: BTreeSet<LinkId>,
+    set: BTreeSet<SwitchId>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(tiers: &'a Tiers) -> Self {
+        let (out, ill, set) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        Self { tiers, state: FabricState::default(), time: None, out, ill, set }
+    }
+
+    fn row(&mut self, values: &[&str]) -> Result<(), String> {
+        match values {
+            ["time", when] => {
+                let time = parse_timestamp(when).ok_or_else(|| {
+                    format!(
+                        "`{}` is not a time: write 2026-11-15T12:00:00Z, or seconds since 1970",
+                        shown(when)
+                    )
+                })?;
+                if self.time.replace(time).is_some() {
+                    return Err("the time is there twice: leave one".to_owned());
+                }
+            }
+            [kind @ ("down" | "draining"), name] => {
+                let link = self.link(name)?;
+                if !self.out.insert(link) {
+                    return Err(format!("`{}` is down or draining already: leave one", shown(name)));
+                }
+                let list = if *kind == "down" { &mut self.state.down } else { &mut self.state.draining };
+                list.push(link);
+            }
+            ["corrupt", name, loss] => {
+                let link = self.link(name)?;
+                let parsed: Option<f64> = loss.parse().ok().filter(|loss| *loss > 0.0 && *loss < 1.0);
+                let loss = parsed.ok_or_else(|| {
+                    format!("`{}` is not a loss rate between 0 and 1, both excluded", shown(loss))
+                })?;
+                if !self.ill.insert(link) {
+                    return Err(format!("`{}` corrupts already: leave one", shown(name)));
+                }
+                self.state.corrupting.push(Corrupting { link, loss });
+            }
+            ["tor", name, part] => self.tor(name, part)?,
+            [kind, ..] => {
+                return Err(format!(
+                    "`{}` with {} values is no row: time,WHEN or down,LINK or draining,LINK or corrupt,LINK,LOSS or tor,NAME,CONSTRAINT",
+                    shown(kind),
+                    values.len() - 1
+                ));
+            }
+            [] => {}
+        }
+        Ok(())
+    }
+
+    fn tor(&mut self, name: &str, part: &str) -> Result<(), String> {
+        let found = self.tiers.switch_by_name(name).filter(|switch| self.tiers.tier(*switch) == 0);
+        let tor = found.ok_or_else(|| format!("`{}` is not a ToR of the fabric", shown(name)))?;
+        let parsed: Option<f64> = part.parse().ok().filter(|part| *part > 0.0 && *part <= 1.0);
+        let part = parsed
+            .ok_or_else(|| format!("`{}` is not a constraint: a number above 0, at most 1", shown(part)))?;
+        if !self.set.insert(tor) {
+            return Err(format!("ToR `{}` is there twice: leave one", shown(name)));
+        }
+        self.state.tors.push((tor, part));
+        Ok(())
+    }
+
+    fn link(&self, name: &str) -> Result<LinkId, String> {
+        self.tiers.link_by_name(name).ok_or_else(|| {
+            format!(
+                "`{}` is not a link of the fabric: write a number below {}, SWITCH:PORT, or both ends with a blank between",
+                shown(name),
+                self.tiers.link_count()
+            )
+        })
+    }
+
+    fn finish(self) -> Result<FabricState, BadState> {
+        let Self { time, mut state, out, .. } = self;
+        let Some(time_s) = time else {
+            let what = "a state without its time: add a row time,2026-11-15T12:00:00Z".to_owned();
+            return Err(BadState { place: None, what });
+        };
+        state.time_s = time_s;
+        // What is out carries no frames that it could corrupt.
+        state.corrupting.retain(|ill| !out.contains(&ill.link));
+        Ok(state)
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(48).collect::<String>().escape_debug().to_string()
+}
+
+impl fmt::Display for BadState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place {
+            Some((line, column)) => write!(f, "{line}:{column}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl std::error::Error for BadState {}
