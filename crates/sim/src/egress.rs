@@ -37,13 +37,16 @@ pub(crate) struct Egress {
     leaving: VecDeque<(Time, u32)>,
 }
 
-/// A frame at a port: its bytes, and the time it needs of the wire.
+/// A frame at a port: its bytes, where it came in, and the time it needs of the wire.
 #[derive(Clone, Copy)]
 pub(crate) struct Waiting {
     pub(crate) frame: FrameId,
     pub(crate) len: u16,
+    pub(crate) ingress: u16,
     pub(crate) cost: Span,
 }
+
+const _: () = assert!(size_of::<Waiting>() == 16);
 
 /// What became of a frame offered to a port.
 #[derive(PartialEq, Eq, Debug)]
@@ -101,10 +104,17 @@ impl Egress {
         self.occupied == 0 && busy_until <= now && !(self.held != 0 && self.pauses.is_paused(class, now))
     }
 
-    /// Something waits, and no class is or may be held: the port comes back for what waits.
+    /// Something waits.
     #[inline]
-    pub(crate) fn is_flowing(&self) -> bool {
-        self.occupied != 0 && self.held == 0
+    pub(crate) fn is_occupied(&self) -> bool {
+        self.occupied != 0
+    }
+
+    /// When the next frame will have left, if the wire is free from `free_at` on and nothing else comes.
+    pub(crate) fn next_end(&self, free_at: Time) -> Option<Time> {
+        let start = self.next_start(free_at)?;
+        let class = self.schedule.clone().next(self.ready(start), |class| self.need(class))?;
+        self.queues[class].front().map(|waiting| start + waiting.cost)
     }
 
     /// Nothing waits, and no class is held now or as far as is known.
@@ -132,20 +142,31 @@ impl Egress {
     }
 
     /// The frame whose transmission starts now, if some class may send.
+    #[inline]
     pub(crate) fn next(&mut self, now: Time) -> Option<FrameId> {
-        let ready = self.ready(now);
-        let queues = &mut self.queues;
-        let class =
-            self.schedule.next(ready, |class| queues[class].front().map_or(0, Waiting::wire_bytes))?;
-        let waiting = queues[class].pop_front().expect("a class that is ready has a frame");
-        if queues[class].is_empty() {
+        self.pop(now).map(|(_, waiting)| waiting.frame)
+    }
+
+    /// The same with its class and what else is known of it here.
+    #[inline]
+    pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, Waiting)> {
+        let only = self.occupied.trailing_zeros() as usize;
+        let class = if self.held == 0 && self.occupied.is_power_of_two() && self.schedule.is_strict(only) {
+            only
+        } else {
+            let ready = self.ready(now);
+            let queues = &self.queues;
+            self.schedule.next(ready, |class| queues[class].front().map_or(0, Waiting::wire_bytes))?
+        };
+        let waiting = self.queues[class].pop_front().expect("a class that is ready has a frame");
+        if self.queues[class].is_empty() {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(class);
         }
         self.queued_bytes -= u64::from(waiting.len);
         self.backlogs[class] = self.backlogs[class] - waiting.cost;
         self.note_leaving(now + waiting.cost, waiting.len);
-        Some(waiting.frame)
+        Some((class as u8, waiting))
     }
 
     /// The frames that wait in a class, the next one first.
@@ -295,7 +316,7 @@ mod tests {
         fn offer(&mut self, now: Time, class: u8, len: u16) {
             let cost = Span::from_ns(u64::from(len) + GAP_BYTES);
             let frame = Frame { serial: self.offered.len() as u32, class, ..Frame::blank() };
-            let waiting = Waiting { frame: self.frames.insert(frame), len, cost };
+            let waiting = Waiting { frame: self.frames.insert(frame), len, ingress: 0, cost };
             self.offered.push(Offered { at: now, class, cost });
             match self.egress.offer(now, waiting, class, self.free_at) {
                 Taken::Passed => self.send(now, waiting.frame),
@@ -398,7 +419,8 @@ mod tests {
         let mut egress = Egress::scheduled(Schedule::strict(), Some(1000));
         let mut frames = Store::default();
         egress.pause(1, Hold { from: at(0), until: at(100) });
-        let waiting = Waiting { frame: frames.insert(Frame::blank()), len: 600, cost: Span::from_ns(620) };
+        let frame = frames.insert(Frame::blank());
+        let waiting = Waiting { frame, len: 600, ingress: 0, cost: Span::from_ns(620) };
         assert_eq!(egress.offer(at(0), waiting, 1, at(0)), Taken::Queued);
         assert_eq!(egress.offer(at(50), waiting, 0, at(0)), Taken::Dropped);
         assert_eq!(egress.next(at(99)), None);

@@ -16,8 +16,9 @@ use crate::frame::Frame;
 use crate::network::Network;
 use crate::pause::Hold;
 use crate::protect::Header;
+use crate::queue::Source;
 use crate::store::FrameId;
-use crate::wires::{PortFlags, Wires};
+use crate::wires::{Port, PortFlags, Wires};
 
 /// The lossless switches of a part.
 pub(crate) struct Lossless {
@@ -36,6 +37,23 @@ struct Switch {
     buffer: Buffer,
     /// The lanes that it sends over, by port.
     lanes: Vec<LaneId>,
+    /// The ports where something waits, a bit each.
+    occupied: Vec<u64>,
+}
+
+impl Switch {
+    fn occupy(&mut self, port: u16) {
+        self.occupied[usize::from(port) / 64] |= 1 << (port % 64);
+    }
+
+    fn vacate(&mut self, port: u16) {
+        self.occupied[usize::from(port) / 64] &= !(1 << (port % 64));
+    }
+
+    fn occupied_lanes(&self) -> impl Iterator<Item = LaneId> {
+        let is_occupied = |port: usize| self.occupied[port / 64] >> (port % 64) & 1 != 0;
+        self.lanes.iter().enumerate().filter(move |(port, _)| is_occupied(*port)).map(|(_, lane)| *lane)
+    }
 }
 
 /// What a port was told by PFC frames.
@@ -125,7 +143,11 @@ impl Lossless {
     }
 
     pub(crate) fn add(&mut self, switch: SwitchId, buffer: Buffer, lanes: &[LaneId]) {
-        self.switches[switch.index()] = Some(Box::new(Switch { buffer, lanes: lanes.to_vec() }));
+        self.switches[switch.index()] = Some(Box::new(Switch {
+            buffer,
+            lanes: lanes.to_vec(),
+            occupied: vec![0; lanes.len().div_ceil(64)],
+        }));
     }
 
     pub(crate) fn switch_counters(&self, switch: SwitchId) -> Option<SwitchCounters> {
@@ -183,6 +205,15 @@ impl Lossless {
         &mut self.sender(lane).0.buffer
     }
 
+    /// A frame that waited for a lane was given up; whether others still wait there.
+    pub(crate) fn give_back(&mut self, lane: LaneId, ingress: u16, class: u8, len: u16, is_occupied: bool) {
+        let (switch, port) = self.sender(lane);
+        switch.buffer.release(ingress, class, len);
+        if !is_occupied {
+            switch.vacate(port);
+        }
+    }
+
     /// When the sender over `lane` had to hold something until `end`, as far as it was logged.
     pub(crate) fn pause_log(&self, lane: LaneId, end: Time) -> Vec<PauseInterval> {
         let Some(log) = &self.care.log else { return Vec::new() };
@@ -221,66 +252,164 @@ impl Told {
 impl Wires {
     /// Hands a frame to a port of a lossless switch.
     pub(crate) fn enqueue_lossless(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        self.catch_up(now, lane);
         // What is to be said is said before a frame that comes at the very instant at which the port falls free.
         self.speak(now, lane);
+        self.mark_waiting(now, lane, id);
         let &Frame { len, class, ingress, .. } = self.frames.get(id);
         if self.lossless.as_ref().is_some_and(|lossless| lossless.care.drops(lane, class)) {
             self.drop_for_remedy(now, lane, id);
             self.lossless.as_mut().expect("a lossless switch").care.counts.flushed_frames += 1;
             return;
         }
-        let cost = self.cost(lane, len);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         if egress.is_free(now, class, port.busy_until) {
-            if egress.is_quiet(now) {
-                port.flags.clear(PortFlags::OCCUPIED);
-            }
             self.transmit(now, lane, id);
             return;
         }
         let lossless = self.lossless.as_mut().expect("a lossless switch");
-        let (switch, _) = lossless.sender(lane);
-        let admission = switch.buffer.admit(ingress, class, len);
-        let has_words = switch.buffer.has_words();
-        if admission == Admission::Dropped {
+        if !lossless.sender(lane).0.buffer.is_easy(ingress, class, len) {
+            self.catch_up_all(now, lane);
+        }
+        let cost = self.cost(lane, len);
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, port) = lossless.sender(lane);
+        let was_stopping = switch.buffer.is_stopping();
+        if switch.buffer.admit(ingress, class, len) == Admission::Dropped {
             self.drop_frame(now, lane, id);
         } else {
+            switch.occupy(port);
+            let port = &mut self.ports[lane.index()];
             port.flags.set(PortFlags::OCCUPIED);
-            // Who waits behind others has nothing to wake the port for, unless those are held.
-            let is_armed = egress.is_flowing();
-            egress.admit(now, Waiting { frame: id, len, cost }, class);
-            if !is_armed {
-                self.arm_egress(now, lane);
+            // It did not wait before.
+            port.busy_until = port.busy_until.max(now);
+            let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+            egress.admit(now, Waiting { frame: id, len, ingress, cost }, class);
+            self.arm_lossless(now, lane);
+        }
+        self.after_change(now, lane, was_stopping);
+    }
+
+    /// A port of a lossless switch may have something to do: to start a frame, or to speak.
+    pub(crate) fn on_lossless_free(&mut self, now: Time, lane: LaneId) {
+        self.catch_up(now, lane);
+        self.speak(now, lane);
+        self.arm_lossless(now, lane);
+    }
+
+    /// Holds a class at a port of a lossless switch, or lets it go.
+    pub(crate) fn pause_lossless(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
+        self.catch_up(now, lane);
+        let port = &mut self.ports[lane.index()];
+        port.flags.set(PortFlags::OCCUPIED);
+        // What has waited until now does not start before.
+        port.busy_until = port.busy_until.max(now);
+        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+        egress.pause(class, hold);
+        self.arm_lossless(now, lane);
+    }
+
+    /// The last frame on a lane has arrived, or one was expected: what has left since then is under way.
+    pub(crate) fn refill(&mut self, now: Time, lane: LaneId) {
+        if self.ports[lane.index()].flags.has(PortFlags::OCCUPIED) {
+            self.catch_up(now, lane);
+            self.arm_lossless(now, lane);
+        }
+    }
+
+    /// All departures of the past are settled, for whoever looks.
+    pub(crate) fn catch_up_everywhere(&mut self, now: Time) {
+        let Some(lossless) = &self.lossless else { return };
+        let of_switch = |switch: &Option<Box<Switch>>| switch.as_ref()?.lanes.first().copied();
+        for lane in lossless.switches.iter().filter_map(of_switch).collect::<Vec<_>>() {
+            self.catch_up_all(now, lane);
+        }
+    }
+
+    /// The same at one switch.
+    pub(crate) fn catch_up_switch(&mut self, now: Time, switch: SwitchId) {
+        let lossless = self.lossless.as_ref().expect("a lossless switch");
+        if let Some(lane) = lossless.lanes_of(switch).first().copied() {
+            self.catch_up_all(now, lane);
+        }
+    }
+
+    /// Settles the departures before `now` of all ports of the switch that sends over `lane`.
+    fn catch_up_all(&mut self, now: Time, lane: LaneId) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (SwitchId(number), _) = lossless.senders[lane.index()];
+        let words = lossless.sender(lane).0.occupied.len();
+        for word in 0..words {
+            let lossless = self.lossless.as_mut().expect("a lossless switch");
+            let switch = lossless.switches[number as usize].as_mut().expect("a switch of this part");
+            let mut ports = switch.occupied[word];
+            while ports != 0 {
+                let port = word * 64 + ports.trailing_zeros() as usize;
+                ports &= ports - 1;
+                let lossless = self.lossless.as_mut().expect("a lossless switch");
+                let switch = lossless.switches[number as usize].as_mut().expect("a switch of this part");
+                let lane = switch.lanes[port];
+                self.catch_up(now, lane);
             }
         }
-        if has_words {
+    }
+
+    /// Settles the departures before `now` of a port: of frames that wait, each starts when the one before it has left and no
+    /// hold keeps it. Those of the instant itself are left, so that all that happens at it counts, in whatever order.
+    fn catch_up(&mut self, now: Time, lane: LaneId) {
+        let index = lane.index();
+        if !self.ports[index].flags.has(PortFlags::OCCUPIED) {
+            return;
+        }
+        let mut was_stopping = false;
+        loop {
+            let free_at = self.ports[index].busy_until;
+            let egress = self.egresses[index].as_mut().expect("a port with an egress");
+            let Some(start) = egress.next_start(free_at) else { break };
+            if start >= now {
+                return self.announce_if(was_stopping, now, lane);
+            }
+            let (class, waiting) = egress.pop(start).expect("a port that names a start has a frame");
+            self.depart(start, lane, waiting.frame, waiting.cost);
+            let lossless = self.lossless.as_mut().expect("a lossless switch");
+            let (switch, port) = lossless.sender(lane);
+            was_stopping |= switch.buffer.is_stopping();
+            switch.buffer.release(waiting.ingress, class, waiting.len);
+            let egress = self.egresses[index].as_mut().expect("a port with an egress");
+            if !egress.is_occupied() {
+                switch.vacate(port);
+            }
+        }
+        let egress = self.egresses[index].as_mut().expect("a port with an egress");
+        if egress.is_quiet(now) {
+            self.ports[index].flags.clear(PortFlags::OCCUPIED);
+        }
+        self.announce_if(was_stopping, now, lane);
+    }
+
+    #[inline]
+    fn announce_if(&mut self, wanted: bool, now: Time, lane: LaneId) {
+        if wanted {
             self.announce(now, lane);
         }
     }
 
-    /// A port of a lossless switch has fallen free, or a pause that held all that waits for it is over.
-    pub(crate) fn on_lossless_free(&mut self, now: Time, lane: LaneId) {
-        // A PFC frame may have taken the wire since this was asked for.
-        let is_free = self.ports[lane.index()].busy_until <= now;
-        if is_free && !self.speak(now, lane) {
-            let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-            if let Some(id) = egress.next(now) {
-                let &Frame { len, class, ingress, .. } = self.frames.get(id);
-                self.transmit(now, lane, id);
-                let lossless = self.lossless.as_mut().expect("a lossless switch");
-                let (switch, _) = lossless.sender(lane);
-                switch.buffer.release(ingress, class, len);
-                if switch.buffer.has_words() {
-                    self.announce(now, lane);
-                }
+    /// What the buffer has come to say is said. While some neighbour must wait, all ports come back at each departure, since each may
+    /// let it go on.
+    fn after_change(&mut self, now: Time, lane: LaneId, was_stopping: bool) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, _) = lossless.sender(lane);
+        if !switch.buffer.has_words() {
+            return;
+        }
+        if !was_stopping {
+            let occupied: Vec<LaneId> = switch.occupied_lanes().collect();
+            for lane in occupied {
+                self.arm_lossless(now, lane);
             }
         }
-        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        if egress.is_quiet(now) {
-            self.ports[lane.index()].flags.clear(PortFlags::OCCUPIED);
-        }
-        self.arm_lossless(now, lane);
+        self.announce(now, lane);
     }
 
     /// Neighbours that must still wait are told again.
@@ -393,18 +522,37 @@ impl Wires {
             let Some(port) = switch.buffer.poll() else { return };
             let lane = switch.lanes[usize::from(port)];
             self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
+            self.catch_up(now, lane);
             if !self.speak(now, lane) {
                 self.arm_lossless(now, lane);
             }
         }
     }
 
+    /// Comes back when the port may speak; and when it may start a frame, or right after, so that all that happens at that instant
+    /// counts. A lazy port need not: the arrival of what leaves comes back for it, unless a neighbour waits for what leaves here.
     fn arm_lossless(&mut self, now: Time, lane: LaneId) {
-        let port = &self.ports[lane.index()];
-        if port.flags.has(PortFlags::SPEAKING) {
-            self.queue.arm_by(self.sources.tx(lane), port.busy_until.max(now));
+        let Port { busy_until, flags, .. } = self.ports[lane.index()];
+        if flags.has(PortFlags::SPEAKING) {
+            self.queue.arm_by(self.sources.tx(lane), busy_until.max(now));
         }
-        self.arm_egress(now, lane);
+        if !flags.has(PortFlags::OCCUPIED) {
+            return;
+        }
+        let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let is_lazy = flags.has(PortFlags::LAZY) && !flags.has(PortFlags::MARKED);
+        if !is_lazy || lossless.sender(lane).0.buffer.is_stopping() {
+            if let Some(start) = egress.next_start(busy_until) {
+                self.queue.arm_by(self.sources.tx(lane), (start + Hold::NOTICE).max(now));
+            }
+        }
+        if is_lazy
+            && self.is_idle(lane)
+            && let Some(end) = egress.next_end(busy_until)
+        {
+            self.queue.arm_by(Source(lane.0), self.arrival(lane, end).max(now));
+        }
     }
 
     /// Comes back when the switch that sends over `lane` has to say something again. An earlier time that was asked for and

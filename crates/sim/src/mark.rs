@@ -73,6 +73,16 @@ impl Wires {
         self.mark(lane, id, queue);
     }
 
+    /// The same where frames wait in classes.
+    pub(crate) fn mark_waiting(&mut self, now: Time, lane: LaneId, id: FrameId) {
+        if self.marking.is_some() {
+            let class = self.frames.get(id).class;
+            let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
+            let leaving = self.ports[lane.index()].busy_until.since(now);
+            self.mark(lane, id, leaving + egress.backlog_of(class));
+        }
+    }
+
     #[cold]
     fn draw_mark(&mut self, lane: LaneId, id: FrameId, queue: Span, kmin: Span) {
         let rate = self.rate(lane);

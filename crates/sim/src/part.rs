@@ -38,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) passage: Option<Box<Passage>>,
     /// Whether switches do no more than forward by shortest ways.
     pub(crate) is_plain: bool,
+    /// Events handled, but for those at which a port of a lossless switch only looks around: how many those are depends on which
+    /// of its neighbours are in this part.
     pub(crate) events: u64,
     /// Lanes that a time series wants, and what was sampled since the last collection.
     pub(crate) sampled: Vec<LaneId>,
@@ -95,6 +97,7 @@ impl Part {
 
     /// Takes a sample of every sampled lane.
     pub(crate) fn sample(&mut self, now: Time) {
+        self.wires.catch_up_everywhere(now);
         self.last_sample.resize(self.sampled.len(), LaneCounters::default());
         for (lane, last) in self.sampled.iter().zip(&mut self.last_sample) {
             let counters = self.wires.counters(*lane);
@@ -131,7 +134,8 @@ impl Part {
     }
 
     /// What an observer with full sight is to know: ports that had to hold since `before`.
-    pub(crate) fn report(&self, now: Time, before: Time) -> Report {
+    pub(crate) fn report(&mut self, now: Time, before: Time) -> Report {
+        self.wires.catch_up_everywhere(now);
         let owns = |lane: LaneId| self.owner_of_node[self.net.graph.lane_from(lane).index()] == self.number;
         Report::of(&self.wires, &self.net, owns, now, before)
     }
@@ -143,7 +147,10 @@ impl Part {
     #[inline]
     fn on_arrival(&mut self, now: Time, lane: LaneId) {
         let (node, ingress) = self.wires.end(lane);
-        let frame = self.wires.take_arrived(lane);
+        let Some(frame) = self.wires.take_arrived(now, lane) else {
+            self.events -= 1;
+            return;
+        };
         let arrived = self.wires.frame_mut(frame);
         if arrived.kind == Kind::Corrupted {
             self.wires.discard(now, lane, frame);
@@ -271,7 +278,10 @@ impl Part {
 
     #[inline]
     fn on_port_free(&mut self, now: Time, lane: LaneId) {
-        if self.wires.is_switch(lane) {
+        if self.wires.is_lossless(lane) {
+            self.events -= 1;
+            self.wires.on_lossless_free(now, lane);
+        } else if self.wires.is_switch(lane) {
             self.wires.on_egress_free(now, lane);
             if !self.wires.delivered.is_empty() {
                 self.forward_delivered(now);

@@ -102,6 +102,19 @@ impl Queue {
         self.arm(source, time);
     }
 
+    /// Makes `source` due at `time` and at no other.
+    #[inline]
+    pub(crate) fn rearm(&mut self, source: Source, time: Time) {
+        let pending = self.due[source.0 as usize];
+        if pending == time.as_ps() {
+            return;
+        }
+        if pending != NEVER {
+            self.disarm(source, pending);
+        }
+        self.arm(source, time);
+    }
+
     /// The next event before `end`, in order.
     #[inline]
     pub(crate) fn pop(&mut self, end: Time) -> Option<(Time, Source)> {

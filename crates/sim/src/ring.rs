@@ -88,6 +88,12 @@ impl Ring {
         (first, Some(next.at))
     }
 
+    /// Nothing is under way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == FrameId::NONE
+    }
+
     /// The frame that arrives next is needed soon, and then the one behind it.
     #[inline]
     pub(crate) fn prefetch(&self, pool: &Pool, frames: &Store) {

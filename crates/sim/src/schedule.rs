@@ -63,6 +63,12 @@ impl Schedule {
         Some(class)
     }
 
+    /// Whether a class takes no turns.
+    #[inline]
+    pub(crate) const fn is_strict(&self, class: usize) -> bool {
+        self.strict >> class & 1 != 0
+    }
+
     /// A class has sent its last frame.
     pub(crate) fn on_empty(&mut self, class: usize) {
         self.left[class] = 0;

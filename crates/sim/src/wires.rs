@@ -115,9 +115,11 @@ impl PortFlags {
     pub(crate) const OCCUPIED: u16 = 256;
     /// Of a lossless switch: it has something to say to its neighbour.
     pub(crate) const SPEAKING: u16 = 512;
+    /// Of a lossless switch: departures of the past may be settled when somebody asks.
+    pub(crate) const LAZY: u16 = 1024;
 
     /// What a frame meets on the wire beyond time.
-    const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
+    pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
 
     #[inline]
     pub(crate) const fn has(self, flag: u16) -> bool {
@@ -188,12 +190,19 @@ impl Wires {
         self.ports[lane.index()].flags.set(PortFlags::SWITCH);
     }
 
-    pub(crate) fn set_lossless(&mut self, lane: LaneId) {
-        self.ports[lane.index()].flags.set(PortFlags::LOSSLESS);
+    /// A lossless switch sends over the lane; `lazy`: all frames of the network are of one class.
+    pub(crate) fn set_lossless(&mut self, lane: LaneId, lazy: bool) {
+        self.ports[lane.index()].flags.set(PortFlags::LOSSLESS | if lazy { PortFlags::LAZY } else { 0 });
     }
 
     pub(crate) fn set_guarded(&mut self, lane: LaneId) {
         self.ports[lane.index()].flags.set(PortFlags::GUARDED);
+    }
+
+    /// Whether a lossless switch sends over a lane.
+    #[inline]
+    pub(crate) fn is_lossless(&self, lane: LaneId) -> bool {
+        self.ports[lane.index()].flags.has(PortFlags::LOSSLESS)
     }
 
     /// Whether a switch sends over a lane.
@@ -245,17 +254,33 @@ impl Wires {
         (ring.to, ring.ingress)
     }
 
-    /// The frame that has just arrived over `lane`.
+    /// The frame that has just arrived over `lane`; none if one was only expected to.
     #[inline]
-    pub(crate) fn take_arrived(&mut self, lane: LaneId) -> FrameId {
+    pub(crate) fn take_arrived(&mut self, now: Time, lane: LaneId) -> Option<FrameId> {
         let ring = &mut self.rings[lane.index()];
+        if ring.is_empty() {
+            self.refill(now, lane);
+            return None;
+        }
         let (arrived, next) = ring.pop(&self.pool);
         ring.frames += 1;
         ring.bytes += u64::from(self.frames.get(arrived).len);
         if let Some(at) = next {
             self.queue.arm(Source(lane.0), at);
+        } else if self.lossless.is_some() {
+            self.refill(now, lane);
         }
-        arrived
+        Some(arrived)
+    }
+
+    /// Whether nothing is under way on a lane.
+    pub(crate) fn is_idle(&self, lane: LaneId) -> bool {
+        self.rings[lane.index()].is_empty()
+    }
+
+    /// When the last bit of a frame that has left at `end` is at the other end of the lane.
+    pub(crate) fn arrival(&self, lane: LaneId, end: Time) -> Time {
+        end + self.ports[lane.index()].delay
     }
 
     #[inline]
@@ -300,6 +325,20 @@ impl Wires {
         self.enqueue(now, lane, id);
     }
 
+    /// Settles the departure of a frame at a known time, that takes a known time.
+    #[inline]
+    pub(crate) fn depart(&mut self, start: Time, lane: LaneId, frame: FrameId, cost: Span) {
+        let port = &mut self.ports[lane.index()];
+        let done = start + cost;
+        port.busy_until = done;
+        let (at, flags) = (done + port.delay, port.flags);
+        if flags.has(PortFlags::MARKED) {
+            self.transmit_marked(start, lane, at, frame);
+        } else {
+            self.carry(lane, at, frame);
+        }
+    }
+
     /// Settles a frame's departure: after all that were settled before it on this lane.
     #[inline]
     pub(crate) fn transmit(&mut self, now: Time, lane: LaneId, frame: FrameId) {
@@ -319,7 +358,8 @@ impl Wires {
     #[inline]
     fn carry(&mut self, lane: LaneId, at: Time, frame: FrameId) {
         if let Some(at) = self.rings[lane.index()].push(&mut self.pool, at, frame) {
-            self.queue.arm(Source(lane.0), at);
+            // An arrival may have been expected already.
+            self.queue.rearm(Source(lane.0), at);
         }
     }
 
@@ -375,21 +415,16 @@ impl Wires {
 
     #[inline(never)]
     fn enqueue_egress(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        if self.marking.is_some() {
-            let class = self.frames.get(id).class;
-            let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
-            let leaving = self.ports[lane.index()].busy_until.since(now);
-            self.mark(lane, id, leaving + egress.backlog_of(class));
-        }
         if self.ports[lane.index()].flags.has(PortFlags::LOSSLESS) {
             self.enqueue_lossless(now, lane, id);
             return;
         }
+        self.mark_waiting(now, lane, id);
         let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let waiting =
-            Waiting { frame: id, len: frame.len, cost: port.serialize(frame.len, &self.rates, lane) };
+        let cost = port.serialize(frame.len, &self.rates, lane);
+        let waiting = Waiting { frame: id, len: frame.len, ingress: frame.ingress, cost };
         let is_guarded = port.flags.has(PortFlags::GUARDED);
         let taken = if is_guarded {
             egress.admit(now, waiting, frame.class)
@@ -429,10 +464,6 @@ impl Wires {
             self.on_guard_time(now, lane);
             return;
         }
-        if flags.has(PortFlags::LOSSLESS) {
-            self.on_lossless_free(now, lane);
-            return;
-        }
         debug_assert!(self.ports[lane.index()].busy_until <= now, "nothing starts while a frame leaves");
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         if let Some(frame) = egress.next(now) {
@@ -443,9 +474,12 @@ impl Wires {
 
     /// Holds a class at a scheduled port, or lets it go.
     pub(crate) fn pause(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
+        if self.ports[lane.index()].flags.has(PortFlags::LOSSLESS) {
+            self.pause_lossless(now, lane, class, hold);
+            return;
+        }
         let egress = self.egresses[lane.index()].as_mut().expect("a port that may be paused has an egress");
         egress.pause(class, hold);
-        self.ports[lane.index()].flags.set(PortFlags::OCCUPIED);
         self.arm_egress(now, lane);
     }
 

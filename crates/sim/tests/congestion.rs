@@ -110,6 +110,30 @@ fn an_incast_of_32_is_held_in_the_band() {
     assert!(pfc.paused_hosts == 0 && pfc_alone.paused_hosts == 32);
 }
 
+/// A flow that shares links with an incast, and not its bottleneck: how many messages of 100 kB it begins in 4 ms.
+#[test]
+fn a_victim_waits_for_a_port_that_it_does_not_use_unless_senders_slow_down() {
+    let text = wiremend_scenario::builtin::get("victim").expect("it is built in");
+    let file = wiremend_scenario::load("victim.toml", text, &[]).expect("it is right");
+    let begun: Vec<_> = file
+        .variants
+        .iter()
+        .map(|variant| {
+            let simulation =
+                wiremend_sim::Simulation::build(&variant.scenario, &common::NoFiles, &Options::new(1))
+                    .expect("it can be built");
+            let (results, rows) = common::rows_of(simulation);
+            assert_eq!(results.counters.flow_control.lossless_dropped, 0);
+            let of_victim = rows.iter().filter(|row| row.src == 15 && row.start_ps < 4_000_000_000);
+            (variant.name.as_str(), of_victim.count())
+        })
+        .collect();
+    println!("{begun:?}");
+    let of = |name: &str| begun.iter().find(|(of, _)| *of == name).expect("a variant").1;
+    assert!(of("PFC") < 10, "each waits as long as the incast's queue: {begun:?}");
+    assert!(of("PFC, DCQCN") > 100 && of("PFC, Swift") > 100, "{begun:?}");
+}
+
 /// What the notification says is on the wire: 78 bytes, in its class, from the receiver to the sender.
 #[test]
 fn notifications_are_packets() {

@@ -216,6 +216,54 @@ fn corrupted_pfc_frames_overrun_headroom_and_their_end_heals() {
     assert!(results.hosts[1].raw_frames > 500, "and then it went on");
 }
 
+/// What comes until the pause is said again is too much, less what leaves meanwhile: (100 − 10) Gb/s for half of the quanta.
+#[test]
+fn a_lost_pause_costs_what_comes_until_it_is_said_again() {
+    let lost = "[[impair]]\nlinks = \"a-x\"\ndirection = \"backward\"\nkind = \"script\"\nrules = [{ packet = \"any\", nth = 1 }]\n";
+    for (quanta, expected) in [(65_535_u64, 1_242), (30_000, 568), (10_000, 189), (3_000, 57), (1_000, 19)] {
+        assert_eq!(expected, (quanta * 512 * 9 / 10 / 2 + 6_080) / (1_520 * 8));
+        let of = flow_control(&(slow_port("1us", &format!("quanta = {quanta}\n")) + lost));
+        assert_eq!(of.corrupted, 1);
+        assert!(
+            of.lossless_dropped.abs_diff(expected) <= 3,
+            "{quanta}: {} of {expected}",
+            of.lossless_dropped
+        );
+    }
+}
+
+/// DCP's cross-DC figures (claim D4): 48 ports need 600 MB of headroom for 100 km at 100 Gb/s, and 6 GB for 1000 km.
+#[test]
+fn headroom_for_long_fibres_is_what_they_hold_twice() {
+    for (km, gbps, per_port_mb) in
+        [(100, 100, 12.5), (100, 400, 50.0), (1_000, 100, 125.0), (1_000, 400, 500.0)]
+    {
+        let there = Span::from_us(km * 5);
+        let frame_max = Bytes::new(1_500);
+        let reach = Reach { rate: Rate::gbps(gbps), there, back: there, reaction: Span::ZERO, frame_max };
+        let enough = reach.headroom().get();
+        let text = format!(
+            "title = \"{km} km\"\n[topology]\nkind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"x\"]\nrate = \"{gbps}Gbps\"\n\
+             links = [{{ ends = [\"a\", \"x\"], delay = \"{}us\" }}, {{ ends = [\"b\", \"x\"], delay = \"10ns\" }}]\n\
+             [stop]\nafter = \"{}us\"\n[[workload]]\nkind = \"cbr\"\nsrc = \"a\"\ndst = \"b\"\nclass = 3\nrate = \"{gbps}Gbps\"\nframe = 1500\n\
+             [[pause]]\nlinks = \"b-x\"\ndirection = \"backward\"\nclass = 3\n\
+             [switch.lossless]\nclasses = [3]\nbuffer = \"{}B\"\n",
+            km * 5,
+            km * 20,
+            enough + 600_000
+        );
+        let of = run_with(&text, &Options::new(1)).0.counters.flow_control;
+        println!(
+            "{km} km, {gbps} Gb/s: {enough} B computed, {} B used, 48 ports {} MB",
+            of.headroom_bytes_max,
+            48 * enough / 1_000_000
+        );
+        assert_eq!((of.lossless_dropped, of.paused_hosts), (0, 1));
+        assert!(of.headroom_bytes_max <= enough && of.headroom_bytes_max * 100 >= enough * 98);
+        assert!((enough as f64 / 1e6 / per_port_mb - 1.0).abs() < 0.001);
+    }
+}
+
 /// Without an end of its own a pause that nobody lifts is refreshed for ever; flows end by their retries.
 #[test]
 fn a_pause_lasts_while_it_is_refreshed() {

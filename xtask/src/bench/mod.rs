@@ -50,6 +50,9 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
         println!("{}", row(&two, Some(&one)));
         pairs.push(Pair { one, two });
     }
+    for line in costs(&pairs) {
+        println!("{line}");
+    }
     let instructions_per_hop = plan.instructions.then(|| count_instructions(&program)).transpose()?;
     if let Some(count) = instructions_per_hop {
         println!("{count:.1} instructions per packet-hop ({SHORT_RUN})");
@@ -120,6 +123,17 @@ fn row(sample: &Sample, one: Option<&Sample>) -> String {
         write!(row, " {speed_up:>8.2}x  {verdict}").expect("text grows");
     }
     row
+}
+
+/// What lossless switches and congestion control cost: packet-hops per CPU second against the same workload without them.
+fn costs(pairs: &[Pair]) -> Vec<String> {
+    let of = |name: String| pairs.iter().find(|pair| pair.one.scenario == name);
+    let cost = |with: &Pair| {
+        let size = with.one.scenario.strip_prefix("bench/dcqcn-")?;
+        let share = with.one.hops_per_cpu_s() / of(format!("bench/perm-{size}"))?.one.hops_per_cpu_s();
+        Some(format!("PFC and DCQCN on, {size}: {share:.2} of the packet-hops per CPU second without"))
+    };
+    pairs.iter().filter_map(cost).collect()
 }
 
 fn report(pairs: &[Pair], repeat: u32, instructions_per_hop: Option<f64>) -> Value {
@@ -196,6 +210,12 @@ mod tests {
         let second = row(&two, Some(&one));
         assert!(second.ends_with("    50.0     1.60x  DIFFERS"), "{second}");
         assert_eq!(HEADINGS.find("  speed-up"), second.find("     1.60x"), "{second}");
+
+        let faster = Sample { scenario: "bench/dcqcn-k16".to_owned(), ..two.clone() };
+        let pairs = [Pair { one: one.clone(), two: two.clone() }, Pair { one: faster.clone(), two: faster }];
+        let line = "PFC and DCQCN on, k16: 0.80 of the packet-hops per CPU second without";
+        assert_eq!(costs(&pairs), [line]);
+        assert!(costs(&pairs[1..]).is_empty(), "there is nothing to compare with");
 
         let report = report(&[Pair { one, two }], 3, None);
         assert_eq!(report["scenarios"][0]["same_digest"], false);

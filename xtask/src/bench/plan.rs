@@ -2,9 +2,20 @@
 
 use std::path::PathBuf;
 
-const SCENARIOS: &[&str] =
-    &["perm-k4", "perm-k8", "perm-k16", "incast-k8", "ws50-k4", "ws50-k8", "ws50-k16", "protected-100g"];
-const QUICK: &[&str] = &["perm-k4", "incast-k8", "ws50-k4", "protected-100g"];
+const SCENARIOS: &[&str] = &[
+    "perm-k4",
+    "dcqcn-k4",
+    "perm-k8",
+    "dcqcn-k8",
+    "perm-k16",
+    "dcqcn-k16",
+    "incast-k8",
+    "ws50-k4",
+    "ws50-k8",
+    "ws50-k16",
+    "protected-100g",
+];
+const QUICK: &[&str] = &["perm-k4", "dcqcn-k4", "incast-k8", "ws50-k4", "protected-100g"];
 
 /// What to measure, how often, and where to write it.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +85,7 @@ mod tests {
     #[test]
     fn all_is_measured_three_times_unless_asked_otherwise() {
         let plan = plan("").unwrap();
-        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (8, 3, false, None));
+        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (11, 3, false, None));
     }
 
     #[test]

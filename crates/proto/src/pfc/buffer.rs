@@ -116,6 +116,25 @@ impl Buffer {
         admission
     }
 
+    /// Whether a frame would lie below the threshold and leave every count of the most as it is. More bytes than there are never make
+    /// a yes of a no, so a host may ask before it has told of all that left; it tells of all before it takes a no for one.
+    #[inline]
+    pub fn is_easy(&self, port: u16, class: u8, len: u16) -> bool {
+        let len = u64::from(len);
+        let below = self.queues[Self::index(port, class)].below;
+        let over = (below + len).saturating_sub(self.reserve(class));
+        self.stopped.is_empty()
+            && self.counters.held_bytes + len <= self.counters.held_bytes_max
+            && over <= self.threshold().get()
+            && len <= self.shared_max - self.shared
+    }
+
+    /// Whether some neighbour must wait: then it matters at which instant a frame leaves.
+    #[inline]
+    pub fn is_stopping(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+
     /// A frame that came in by `port` leaves. Neighbours may go on for it, of this port or of others: what is free is free
     /// to all.
     pub fn release(&mut self, port: u16, class: u8, len: u16) {

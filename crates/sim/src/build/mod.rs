@@ -127,11 +127,12 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
     }
+    let lazy = !options.scheduled && workload::classes(scenario).len() == 1;
     for (switch, buffer) in buffers {
         let node = net.graph.switch_node(switch);
         let wires = &mut parts[usize::from(owner_of_node[node.index()])].wires;
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
-        net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane));
+        net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane, lazy));
     }
     if scenario.switch.ecn.is_some() {
         for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {

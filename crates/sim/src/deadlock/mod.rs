@@ -32,7 +32,6 @@ use wiremend_measure::Deadlocks;
 use wiremend_units::{LaneId, SwitchId, Time};
 
 use crate::egress::Waiting;
-use crate::frame::Frame;
 use crate::pause::Hold;
 use crate::wires::Wires;
 
@@ -82,6 +81,9 @@ impl Wires {
         let dogs = care.watchdog.as_mut().map(|watchdog| watchdog.rounds.take_due(now, switch));
         let probes = care.probes.as_mut().map(|probes| probes.rounds.take_due(now, switch));
         let mut goes_on = false;
+        if dogs == Some(true) || probes == Some(true) {
+            self.catch_up_switch(now, switch);
+        }
         if dogs == Some(true) {
             goes_on |= self.on_watchdog(now, switch);
         }
@@ -105,11 +107,10 @@ impl Wires {
     /// Drops the first frame that waits in a class, whether or not it may leave.
     fn drop_first(&mut self, now: Time, lane: LaneId, class: u8) -> bool {
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let Some(Waiting { frame, len, .. }) = egress.drop_first(class) else { return false };
-        let Frame { ingress, .. } = *self.frames.get(frame);
+        let Some(Waiting { frame, len, ingress, .. }) = egress.drop_first(class) else { return false };
+        let is_occupied = egress.is_occupied();
         self.drop_for_remedy(now, lane, frame);
-        let lossless = self.lossless.as_mut().expect("a lossless switch");
-        lossless.buffer_of(lane).release(ingress, class, len);
+        self.lossless.as_mut().expect("a lossless switch").give_back(lane, ingress, class, len, is_occupied);
         true
     }
 }

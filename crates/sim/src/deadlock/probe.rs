@@ -95,8 +95,10 @@ impl Wires {
     /// A probe has come over `lane` to a switch.
     pub(crate) fn on_probe(&mut self, now: Time, lane: LaneId, probe: Probe) {
         let back = lane.reverse();
-        let lossless = self.lossless.as_mut().expect("probes come from lossless switches");
+        let lossless = self.lossless.as_ref().expect("probes come from lossless switches");
         let (switch, ingress) = lossless.port_of(back);
+        self.catch_up_switch(now, switch);
+        let lossless = self.lossless.as_mut().expect("probes come from lossless switches");
         if !lossless.buffer_of(back).is_stopped(ingress, probe.class) {
             return;
         }

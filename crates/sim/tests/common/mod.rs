@@ -22,6 +22,14 @@ pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>)
     (results, rows.0)
 }
 
+/// Runs what is built already and keeps the rows.
+#[allow(dead_code, reason = "not every test builds by itself")]
+pub(crate) fn rows_of(simulation: Simulation) -> (Results, Vec<FlowRow>) {
+    let mut rows = Rows::default();
+    let results = simulation.run(&mut rows).expect("rows are kept in memory");
+    (results, rows.0)
+}
+
 /// Runs plainly.
 #[allow(dead_code, reason = "not every test runs plainly")]
 pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
