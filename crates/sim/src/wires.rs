@@ -348,10 +348,10 @@ impl Wires {
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
-        if !flags.has(PortFlags::MARKED) {
-            self.carry(lane, at, frame);
-        } else {
+        if flags.has(PortFlags::MARKED) {
             self.transmit_marked(start, lane, at, frame);
+        } else {
+            self.carry(lane, at, frame);
         }
     }
 
@@ -587,7 +587,7 @@ mod tests {
         let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
         wires.add_port(&lane, None);
         wires.add_port(&lane, None);
-        wires.set_egress(LANE, Egress::scheduled(Schedule::strict(), None));
+        wires.set_egress(LANE, Egress::scheduled(Schedule::all_strict(), None));
         wires
     }
 
