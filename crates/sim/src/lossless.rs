@@ -14,10 +14,11 @@ use crate::egress::Waiting;
 use crate::frame::Frame;
 use crate::network::Network;
 use crate::pause::Hold;
+use crate::port::{Port, PortFlags};
 use crate::protect::Header;
 use crate::queue::Source;
 use crate::store::FrameId;
-use crate::wires::{Port, PortFlags, Wires};
+use crate::wires::Wires;
 
 /// The lossless switches of a part.
 pub(crate) struct Lossless {
