@@ -23,18 +23,25 @@ pub(crate) struct Egress {
     occupied: u8,
     /// The classes that may be held, a bit each; the others are not.
     held: u8,
+    /// The classes that take no turns, a bit each.
+    strict: u8,
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
-    buffer_bytes_max: Option<u64>,
     queued_bytes: u64,
+    queues: [Queue; CLASSES],
+    buffer_bytes_max: Option<u64>,
     leaving_bytes: u64,
-    /// By class, the time that what waits will take.
-    backlogs: [Span; CLASSES],
-    queues: [VecDeque<Waiting>; CLASSES],
     schedule: Schedule,
     pauses: Pauses,
     /// Frames whose last bit has not left, oldest first: when it leaves, and bytes. Kept only with a limit.
     leaving: VecDeque<(Time, u32)>,
+}
+
+/// The frames of one class that wait, and the time that they will take.
+#[derive(Default)]
+struct Queue {
+    frames: VecDeque<Waiting>,
+    backlog: Span,
 }
 
 /// A frame at a port: its bytes, where it came in, and the time it needs of the wire.
@@ -62,7 +69,7 @@ pub(crate) enum Taken {
 impl Egress {
     /// First in, first out, with room for `buffer_bytes_max`; never paused.
     pub(crate) fn fifo(buffer_bytes_max: u64) -> Self {
-        Self::with(true, Schedule::strict(), Some(buffer_bytes_max))
+        Self::with(true, Schedule::all_strict(), Some(buffer_bytes_max))
     }
 
     /// Classes that take turns as `schedule` says.
@@ -74,12 +81,12 @@ impl Egress {
         Self {
             occupied: 0,
             held: 0,
+            strict: schedule.strict(),
             immediate,
-            buffer_bytes_max,
             queued_bytes: 0,
-            leaving_bytes: 0,
-            backlogs: [Span::ZERO; CLASSES],
             queues: Default::default(),
+            buffer_bytes_max,
+            leaving_bytes: 0,
             schedule,
             pauses: Pauses::new(),
             leaving: VecDeque::new(),
@@ -113,8 +120,8 @@ impl Egress {
     /// When the next frame will have left, if the wire is free from `free_at` on and nothing else comes.
     pub(crate) fn next_end(&self, free_at: Time) -> Option<Time> {
         let start = self.next_start(free_at)?;
-        let class = self.schedule.clone().next(self.ready(start), |class| self.need(class))?;
-        self.queues[class].front().map(|waiting| start + waiting.cost)
+        let class = self.schedule.clone().next(self.ready(start), |class| self.queues[class].need())?;
+        self.queues[class].frames.front().map(|waiting| start + waiting.cost)
     }
 
     /// Nothing waits, and no class is held now or as far as is known.
@@ -137,8 +144,8 @@ impl Egress {
 
     /// Class and length of the frame that [`Egress::next`] would give.
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
-        let class = self.schedule.clone().next(self.ready(now), |class| self.need(class))?;
-        self.queues[class].front().map(|waiting| (class as u8, waiting.len))
+        let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
+        self.queues[class].frames.front().map(|waiting| (class as u8, waiting.len))
     }
 
     /// The frame whose transmission starts now, if some class may send.
@@ -151,20 +158,23 @@ impl Egress {
     #[inline]
     pub(crate) fn pop(&mut self, now: Time) -> Option<(u8, Waiting)> {
         let only = self.occupied.trailing_zeros() as usize;
-        let class = if self.held == 0 && self.occupied.is_power_of_two() && self.schedule.is_strict(only) {
+        let class = if self.held == 0 && self.occupied.is_power_of_two() && self.strict >> only & 1 != 0 {
             only
         } else {
             let ready = self.ready(now);
             let queues = &self.queues;
-            self.schedule.next(ready, |class| queues[class].front().map_or(0, Waiting::wire_bytes))?
+            self.schedule.next(ready, |class| queues[class].need())?
         };
-        let waiting = self.queues[class].pop_front().expect("a class that is ready has a frame");
-        if self.queues[class].is_empty() {
+        let queue = &mut self.queues[class];
+        let waiting = queue.frames.pop_front().expect("a class that is ready has a frame");
+        queue.backlog = queue.backlog - waiting.cost;
+        if queue.frames.is_empty() {
             self.occupied &= !(1 << class);
-            self.schedule.on_empty(class);
+            if self.strict >> class & 1 == 0 {
+                self.schedule.on_empty(class);
+            }
         }
         self.queued_bytes -= u64::from(waiting.len);
-        self.backlogs[class] = self.backlogs[class] - waiting.cost;
         self.note_leaving(now + waiting.cost, waiting.len);
         Some((class as u8, waiting))
     }
@@ -207,20 +217,21 @@ impl Egress {
 
     /// The time that all that waits will take.
     pub(crate) fn backlog(&self) -> Span {
-        self.backlogs.iter().fold(Span::ZERO, |sum, backlog| sum + *backlog)
+        self.queues.iter().fold(Span::ZERO, |sum, queue| sum + queue.backlog)
     }
 
     /// The time that what waits of a class will take.
     #[inline]
     pub(crate) fn backlog_of(&self, class: u8) -> Span {
-        self.backlogs[usize::from(class)]
+        self.queues[usize::from(class)].backlog
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
         self.queued_bytes += u64::from(waiting.len);
-        self.backlogs[usize::from(class)] += waiting.cost;
         self.occupied |= 1 << class;
-        self.queues[usize::from(class)].push_back(waiting);
+        let queue = &mut self.queues[usize::from(class)];
+        queue.backlog += waiting.cost;
+        queue.frames.push_back(waiting);
     }
 
     /// The classes that may send now, a bit each.
@@ -242,11 +253,6 @@ impl Egress {
                 self.held &= !(1 << class);
             }
         }
-    }
-
-    /// Bytes of the wire that the first frame of a class takes.
-    fn need(&self, class: usize) -> u32 {
-        self.queues[class].front().map_or(0, Waiting::wire_bytes)
     }
 
     /// The classes with frames that wait.
@@ -273,6 +279,13 @@ impl Egress {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
         }
+    }
+}
+
+impl Queue {
+    /// Bytes of the wire that the first frame takes.
+    fn need(&self) -> u32 {
+        self.frames.front().map_or(0, Waiting::wire_bytes)
     }
 }
 
@@ -364,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_paused_class_lets_others_pass_and_keeps_its_order() {
-        let mut line = Line::new(Schedule::strict());
+        let mut line = Line::new(Schedule::all_strict());
         line.egress.pause(3, Hold { from: at(1), until: at(5000) });
         line.run(at(0), at(10));
         for class in [3, 3, 0, 3, 1] {
@@ -378,7 +391,7 @@ mod tests {
     #[test]
     fn a_class_is_held_from_the_first_instant_to_before_the_last() {
         for (offered, starts) in [(99, 99), (100, 200), (150, 200), (199, 200), (200, 200), (201, 201)] {
-            let mut line = Line::new(Schedule::strict());
+            let mut line = Line::new(Schedule::all_strict());
             line.egress.pause(0, Hold { from: at(100), until: at(200) });
             line.offer(at(offered), 0, 64);
             line.run(at(offered), Time::MAX);
@@ -389,7 +402,7 @@ mod tests {
     #[test]
     fn a_departure_at_the_instant_of_a_pause_goes_whichever_is_first() {
         for pause_first in [false, true] {
-            let mut line = Line::new(Schedule::strict());
+            let mut line = Line::new(Schedule::all_strict());
             line.offer(at(0), 0, 980);
             line.offer(at(0), 0, 980);
             let hold = Hold { from: at(1000) + Hold::NOTICE, until: at(9000) };
@@ -406,7 +419,7 @@ mod tests {
 
     #[test]
     fn what_waits_without_end_is_let_go() {
-        let mut line = Line::new(Schedule::strict());
+        let mut line = Line::new(Schedule::all_strict());
         line.egress.pause(4, Hold { from: at(0), until: Time::MAX });
         line.offer(at(5), 4, 980);
         assert_eq!(line.egress.next_start(at(5)), None, "there is nothing to come back for");
@@ -416,7 +429,7 @@ mod tests {
 
     #[test]
     fn a_paused_frame_takes_room() {
-        let mut egress = Egress::scheduled(Schedule::strict(), Some(1000));
+        let mut egress = Egress::scheduled(Schedule::all_strict(), Some(1000));
         let mut frames = Store::default();
         egress.pause(1, Hold { from: at(0), until: at(100) });
         let frame = frames.insert(Frame::blank());

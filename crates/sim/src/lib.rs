@@ -36,6 +36,7 @@ mod observe;
 mod pages;
 mod part;
 mod pause;
+mod port;
 mod prefetch;
 mod protect;
 mod queue;

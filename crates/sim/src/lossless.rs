@@ -15,10 +15,11 @@ use crate::egress::Waiting;
 use crate::frame::Frame;
 use crate::network::Network;
 use crate::pause::Hold;
+use crate::port::{Port, PortFlags};
 use crate::protect::Header;
 use crate::queue::Source;
 use crate::store::FrameId;
-use crate::wires::{Port, PortFlags, Wires};
+use crate::wires::Wires;
 
 /// The lossless switches of a part.
 pub(crate) struct Lossless {
@@ -542,10 +543,10 @@ impl Wires {
         let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let is_lazy = flags.has(PortFlags::LAZY) && !flags.has(PortFlags::MARKED);
-        if !is_lazy || lossless.sender(lane).0.buffer.is_stopping() {
-            if let Some(start) = egress.next_start(busy_until) {
-                self.queue.arm_by(self.sources.tx(lane), (start + Hold::NOTICE).max(now));
-            }
+        if (!is_lazy || lossless.sender(lane).0.buffer.is_stopping())
+            && let Some(start) = egress.next_start(busy_until)
+        {
+            self.queue.arm_by(self.sources.tx(lane), (start + Hold::NOTICE).max(now));
         }
         if is_lazy
             && self.is_idle(lane)

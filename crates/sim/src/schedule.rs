@@ -25,13 +25,13 @@ const QUANTUM_BYTES_MIN: u32 = 2048;
 
 impl Schedule {
     /// Strict classes only.
-    pub(crate) const fn strict() -> Self {
+    pub(crate) const fn all_strict() -> Self {
         Self { quanta: [0; CLASSES], left: [0; CLASSES], turn: 0, strict: u8::MAX }
     }
 
     /// These classes share by weight, all others are strict.
     pub(crate) fn weighted(weights: &[(u8, u32)]) -> Self {
-        let mut schedule = Self::strict();
+        let mut schedule = Self::all_strict();
         let lightest = weights.iter().map(|(_, weight)| *weight).min().unwrap_or(1);
         for (class, weight) in weights {
             schedule.quanta[usize::from(*class)] = weight * QUANTUM_BYTES_MIN.div_ceil(lightest);
@@ -63,10 +63,9 @@ impl Schedule {
         Some(class)
     }
 
-    /// Whether a class takes no turns.
-    #[inline]
-    pub(crate) const fn is_strict(&self, class: usize) -> bool {
-        self.strict >> class & 1 != 0
+    /// The classes that take no turns, a bit each.
+    pub(crate) const fn strict(&self) -> u8 {
+        self.strict
     }
 
     /// A class has sent its last frame.

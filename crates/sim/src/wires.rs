@@ -8,12 +8,13 @@ use wiremend_impair::{Fate, Impairments};
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use crate::egress::{Egress, Taken, Waiting};
-use crate::frame::{Frame, GAP_BYTES, Kind};
+use crate::frame::{Frame, Kind};
 use crate::lossless::Lossless;
 use crate::mark::Marking;
 use crate::notice::Notice;
 use crate::observe::{Seen, Watch};
 use crate::pause::Hold;
+use crate::port::{Port, PortFlags};
 use crate::prefetch::prefetch;
 use crate::protect::{Guard, Header, HeaderId, Headers, Loopback, Start};
 use crate::queue::{Queue, Source};
@@ -74,69 +75,6 @@ pub(crate) struct Outbox {
     headers: Headers,
 }
 
-/// The sending end of a lane. Half a cache line.
-#[derive(Clone, Debug)]
-#[repr(align(32))]
-pub(crate) struct Port {
-    /// When the last settled frame has left.
-    pub(crate) busy_until: Time,
-    delay: Span,
-    /// Frames for which there was no room.
-    dropped: u64,
-    /// Picoseconds a byte takes, if that is a whole number; else 0.
-    ps_per_byte: u32,
-    pub(crate) flags: PortFlags,
-    /// The part that the lane's other end belongs to.
-    to_part: u16,
-}
-
-const _: () = assert!(size_of::<Port>() == 32);
-
-/// What sets a port apart from the plain, unlimited, clean first-in-first-out one inside a part.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct PortFlags {
-    bits: u16,
-}
-
-impl PortFlags {
-    const IMPAIRED: u16 = 1;
-    const EGRESS: u16 = 2;
-    const REMOTE: u16 = 4;
-    const WATCHED: u16 = 8;
-    /// What is handed to it may be marked.
-    const MARKING: u16 = 16;
-    /// It is the end of a protected link.
-    const GUARDED: u16 = 32;
-    /// It is a switch's.
-    const SWITCH: u16 = 64;
-    /// It is a lossless switch's.
-    pub(crate) const LOSSLESS: u16 = 128;
-    /// Of a lossless switch: something waits, or a class is or may be held.
-    pub(crate) const OCCUPIED: u16 = 256;
-    /// Of a lossless switch: it has something to say to its neighbour.
-    pub(crate) const SPEAKING: u16 = 512;
-    /// Of a lossless switch: departures of the past may be settled when somebody asks.
-    pub(crate) const LAZY: u16 = 1024;
-
-    /// What a frame meets on the wire beyond time.
-    pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
-
-    #[inline]
-    pub(crate) const fn has(self, flag: u16) -> bool {
-        self.bits & flag != 0
-    }
-
-    #[inline]
-    pub(crate) const fn set(&mut self, flag: u16) {
-        self.bits |= flag;
-    }
-
-    #[inline]
-    pub(crate) const fn clear(&mut self, flag: u16) {
-        self.bits &= !flag;
-    }
-}
-
 impl Wires {
     pub(crate) fn new(queue: Queue, sources: Sources, parts: usize) -> Self {
         let lanes = sources.lanes();
@@ -176,13 +114,13 @@ impl Wires {
             delay: lane.delay,
             dropped: 0,
             ps_per_byte: whole.unwrap_or(0),
-            flags: PortFlags { bits: if to_part.is_some() { PortFlags::REMOTE } else { 0 } },
+            flags: PortFlags::new(if to_part.is_some() { PortFlags::REMOTE } else { 0 }),
             to_part: to_part.unwrap_or(0),
         });
     }
 
     pub(crate) fn impair(&mut self, lane: LaneId, impairments: Impairments) {
-        self.ports[lane.index()].flags.bits |= PortFlags::IMPAIRED;
+        self.ports[lane.index()].flags.set(PortFlags::IMPAIRED);
         self.impairments[lane.index()] = Some(Box::new(impairments));
     }
 
@@ -217,11 +155,11 @@ impl Wires {
     }
 
     pub(crate) fn set_marking(&mut self, lane: LaneId) {
-        self.ports[lane.index()].flags.bits |= PortFlags::MARKING;
+        self.ports[lane.index()].flags.set(PortFlags::MARKING);
     }
 
     pub(crate) fn watch(&mut self, lane: LaneId) {
-        self.ports[lane.index()].flags.bits |= PortFlags::WATCHED;
+        self.ports[lane.index()].flags.set(PortFlags::WATCHED);
     }
 
     /// Fetches the frames that arrive soon: far more are under way than a cache holds.
@@ -348,10 +286,10 @@ impl Wires {
         let done = start + port.serialize(len, &self.rates, lane);
         port.busy_until = done;
         let (at, flags) = (done + port.delay, port.flags);
-        if !flags.has(PortFlags::MARKED) {
-            self.carry(lane, at, frame);
-        } else {
+        if flags.has(PortFlags::MARKED) {
             self.transmit_marked(start, lane, at, frame);
+        } else {
+            self.carry(lane, at, frame);
         }
     }
 
@@ -551,29 +489,6 @@ impl Wires {
     }
 }
 
-impl Port {
-    /// Time that so many bytes take, rounded up.
-    #[inline]
-    pub(crate) fn time_of(&self, bytes: u64, rate: Rate) -> Span {
-        if self.ps_per_byte != 0 {
-            Span::from_ps(bytes * u64::from(self.ps_per_byte))
-        } else {
-            rate.serialize(Bytes::new(bytes))
-        }
-    }
-
-    /// Time that a frame occupies the wire, with preamble and gap.
-    #[inline]
-    fn serialize(&self, len: u16, rates: &[Rate], lane: LaneId) -> Span {
-        let bytes = u64::from(len) + GAP_BYTES;
-        if self.ps_per_byte != 0 {
-            Span::from_ps(bytes * u64::from(self.ps_per_byte))
-        } else {
-            rates[lane.index()].serialize(Bytes::new(bytes))
-        }
-    }
-}
-
 impl Outbox {
     pub(crate) fn is_empty(&self) -> bool {
         self.frames.is_empty() && self.notices.is_empty() && self.starts.is_empty()
@@ -595,7 +510,7 @@ mod tests {
         let lane = Lane { to: NodeId(0), ingress: 0, rate: Rate::gbps(8), delay: Span::from_us(500) };
         wires.add_port(&lane, None);
         wires.add_port(&lane, None);
-        wires.set_egress(LANE, Egress::scheduled(Schedule::strict(), None));
+        wires.set_egress(LANE, Egress::scheduled(Schedule::all_strict(), None));
         wires
     }
 
