@@ -5,6 +5,7 @@ mod common;
 use std::fmt::Write as _;
 
 use common::{run, run_with, scenario};
+use proptest::prelude::*;
 use wiremend_measure::Outcome;
 use wiremend_sim::{Ending, Options, Results, Simulation};
 use wiremend_units::Time;
@@ -109,7 +110,7 @@ fn results_are_the_same_on_any_number_of_threads() {
     for remedy in remedies {
         let runs = [1, 2].map(|threads| {
             let options = Options { threads, pauses: true, ..Options::new(3) };
-            run_with(&with(remedy), &options).0
+            run_with(&with(remedy).replace("\"5ms\"", "\"2ms\""), &options).0
         });
         let [one, two] = &runs;
         assert_eq!(one.collector.digest(), two.collector.digest(), "{remedy}");
@@ -304,6 +305,42 @@ fn the_closest_entry_counts() {
     let (results, _) = run(&text);
     assert_eq!((results.ending, results.counters.dropped_frames.ttl), (Ending::TimeLimit, 0));
     assert!(results.hosts[5].raw_frames > 2_900);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What the observer calls a deadlock never moves again unless somebody drops something, however early it is called so; and what it
+    /// does not call so goes on: after the loop and its sources are gone, nobody is held.
+    #[test]
+    fn what_is_found_is_permanent_and_what_is_not_found_dissolves(
+        (rate, victims) in (500_u32..20_000, 0_u32..30_000),
+        frame in 64_u16..4_096,
+        (alpha, kilobytes) in (prop::sample::select(vec!["1/64", "1/8", "1/2", "2"]), 600_u32..2_000),
+        (ttl, loop_us) in (4_u8..255, 5_u32..1_500),
+        seed in 0_u64..1_000,
+    ) {
+        let mut text = LOOP
+            .replace("\"600kB\"", &format!("\"{kilobytes}kB\""))
+            .replace("\"1/4\"", &format!("\"{alpha}\""))
+            .replace("rate = \"5Gbps\"\n", &format!("rate = \"{rate}Mbps\"\nframe = {frame}\nttl = {ttl}\nstop = \"2ms\"\n"));
+        let _ = write!(text, "stop = \"{loop_us}us\"\n{TRUTH}ends_run = false\n");
+        if victims > 0 {
+            let _ = write!(
+                text,
+                "[[workload]]\nkind = \"cbr\"\nsrc = \"h1\"\ndst = \"h4\"\nrate = \"{victims}Mbps\"\nclass = 3\nstop = \"2ms\"\n\
+                 [[workload]]\nkind = \"cbr\"\nsrc = \"h3\"\ndst = \"h2\"\nrate = \"{victims}Mbps\"\nclass = 3\nstop = \"2ms\"\n"
+            );
+        }
+        // Something that keeps the run going when all else is over, in a class of its own.
+        text += "[[workload]]\nkind = \"cbr\"\nsrc = \"h4\"\ndst = \"h3\"\nrate = \"1Mbps\"\nclass = 1\n";
+        let options = Options { pauses: true, ..Options::new(seed) };
+        let (results, _) = run_with(&text, &options);
+        prop_assert_eq!(results.ending, Ending::TimeLimit);
+        prop_assert!(results.deadlocks.iter().all(|found| !found.resolved), "{:?}", results.deadlocks);
+        let held = results.pause_log.iter().filter(|pause| pause.until >= results.end).count();
+        prop_assert_eq!(held > 0, !results.deadlocks.is_empty(), "{} ports are held: {:?}", held, results.deadlocks);
+    }
 }
 
 /// Three switches in a ring, each with a host that sends to the one behind it, clockwise, which takes two hops.

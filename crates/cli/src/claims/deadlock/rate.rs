@@ -123,20 +123,20 @@ fn figure(results: &Results<'_>) -> Plot {
             .collect(),
         line: Line::Marked,
     };
-    let ttls = || (8..=40).map(|step| 2 * step);
+    let ttls = || 12..=80;
     let form = |name: String, of: &dyn Fn(u32) -> f64, line: Line| Curve {
         name,
         points: ttls().map(|ttl| (f64::from(ttl), of(ttl))).collect(),
         line,
     };
     let forms = SWITCHES.map(|n| form(format!("nB/TTL, n = {n}"), &move |ttl| fluid(n, ttl), Line::Straight));
-    let exact = form("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::StepAfter);
+    let exact = form("B/⌈h/n⌉, n = 3".to_owned(), &|ttl| exact(3, ttl), Line::Straight);
     let paper = Curve { name: "draft, n = 2".to_owned(), points: PAPER.to_vec(), line: Line::Marked };
     Plot {
         title: "Least injection rate that makes a loop a deadlock".to_owned(),
         description: "Least injection rate against the TTL with which packets enter the loop.".to_owned(),
-        x: Axis::new("TTL", Scale::Linear, Unit::Number).with_range(10.0, 80.0),
-        y: Axis::new("least injection rate", Scale::Linear, Unit::RateBps),
+        x: Axis::new("TTL", Scale::Log, Unit::Number).with_range(10.0, 100.0),
+        y: Axis::new("least injection rate", Scale::Log, Unit::RateBps),
         curves: SWITCHES.map(measured).into_iter().chain([paper]).chain(forms).chain([exact]).collect(),
     }
 }

@@ -19,7 +19,7 @@ pub(super) const CLAIM: Claim = Claim {
             and more with a smaller TTL. Loop detection is too slow for that",
     method: "The same two switches; four hosts send into the loop, whose first packets come at random within 2 µs. Time is from then to the closure of the circle: a mean of several runs with \
              Student's interval at 95 %. Reproduced if at 1.9 Gb/s, TTL 64 and the smallest α the interval ends below 10 ms, and of all pairs of points that differ in rate, in α or in TTL alone the intervals lie apart, in \
-             the order claimed. The grid must take at most 3 minutes on two cores. Beside it stands what a switch sees of the loop: a packet that comes again (a table of 16 384 fingerprints), or ten packets whose \
+             the order claimed; of TTLs where the rate is at most four times what the smaller one drains, since above that buffers are full before TTLs end, and there none in reverse. The grid must take at most 3 minutes on two cores. Beside it stands what a switch sees of the loop: a packet that comes again (a table of 16 384 fingerprints), or ten packets whose \
              TTL has ended; the first must come within a tenth of the shortest time to deadlock",
     runs,
     judge,
@@ -32,6 +32,8 @@ const QUICK_MBPS: [u32; 3] = [1900, 5500, 12_000];
 const SOURCES: u64 = 4;
 const LEVEL: f64 = 0.95;
 const FEW_NS: f64 = 10e6;
+/// Up to so many times what TTLs drain.
+const DRAINING: f64 = 4.0;
 const TWO: RoutingLoop = RoutingLoop { switches: 2, rate: Rate::gbps(40) };
 /// Of two cores, three minutes each.
 const CORE_S_MAX: f64 = 360.0;
@@ -48,6 +50,11 @@ impl Point {
     /// Whether packets come faster than they are dropped, by more than a little.
     fn fills(self) -> bool {
         f64::from(self.mbps) * 1e6 > 1.05 * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
+    }
+
+    /// Whether TTLs end before buffers are full, so that they matter.
+    fn drains(self) -> bool {
+        f64::from(self.mbps) * 1e6 <= DRAINING * 40e9 / f64::from(u32::from(self.ttl).div_ceil(2))
     }
 
     fn start_ns(number: u64, source: u64) -> u64 {
@@ -136,12 +143,14 @@ fn judge(results: &Results<'_>) -> Finding {
                 as &dyn Fn(_, _) -> _,
         ),
         ("α", &|a: Point, b: Point| same(a, b) == [false, true, true] && place(a.alpha) > place(b.alpha)),
-        ("TTL", &|a: Point, b: Point| same(a, b) == [true, false, true] && a.ttl < b.ttl),
+        ("TTL", &|a: Point, b: Point| same(a, b) == [true, false, true] && a.ttl < b.ttl && a.drains()),
     ] {
         let (holds, of) = ordered(results, longer);
         judgement
             .must(format!("pairs that differ in {what} and are in order beyond chance"), count(holds).is(of));
     }
+    let reversed = ordered(results, |a, b| same(a, b) == [true, false, true] && a.ttl > b.ttl).0;
+    judgement.must("pairs that differ in TTL and are in reverse order beyond chance", count(reversed).is(0));
     let core_s: f64 = runs(results.effort()).iter().map(|run| results.of(run).took_s).sum();
     judgement.must("core seconds of the grid", number(core_s).at_most(CORE_S_MAX));
     let (alarm, expiry, shortest) = alarms(results);
