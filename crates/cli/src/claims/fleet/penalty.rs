@@ -13,7 +13,7 @@ pub(super) const CLAIM: Claim = Claim {
     paper: "In a fabric of about 100 000 links, LinkGuardian and CorrOpt together have a total penalty about 6 orders of magnitude below CorrOpt alone if every ToR keeps \
             50 % of its paths, and 4 orders if it keeps 75 %",
     method: "Years of 100 224 links, each with CorrOpt and with both, the published table of what protection leaves (nearest row), repairs of 2 and 4 days. The ratio of penalties, \
-             averaged over time. Reproduced if it is as printed within half an order at both constraints; it differs if it is at least 4 orders at both, below the 10^6 that the table can give at most, and the \
+             averaged over time. Reproduced if it is as printed within half an order at both constraints; it differs if it is at least 4 and below 6 at both, and the \
              sums themselves say why. An optimizer that knows what protection leaves must do no worse",
     runs: |_| Vec::new(),
     judge,
@@ -83,7 +83,7 @@ fn reason(years: &[Year]) -> String {
     let left = over_seeds(years, |year| year.both.time.penalty / year.both.time.active).0;
     format!(
         "The published constants give neither number as an average: a link that has to stay at 75 % loses {} on average and {} with protection, and the table leaves between 5.97e-10 and 1e-8 of any \
-         loss, so that a sum over links with a mean of 8e-4 falls by {:.1} to {:.1} orders at any constraint. Single moments reach 6 at 50 %, where often one link stays, if that loses more than 5.6e-3, and 4, if it loses 1e-5 to 1e-4; at 75 % there are hundreds, and no moment is far from the average",
+         loss, so that a sum over links with a mean of 8e-4 falls by {:.1} to {:.1} orders at any constraint. Single moments reach 6 at 50 %, where often one link stays, if that loses more than 1e-3, and 4, if it loses 1e-5 to 1e-4; at 75 % there are hundreds, and no moment is far from the average",
         shown(per_link),
         shown(left),
         (8e-4_f64 / 1e-8).log10(),
