@@ -181,20 +181,19 @@ impl Egress {
 
     /// The frames that wait in a class, the next one first.
     pub(crate) fn waiting_in(&self, class: u8) -> impl Iterator<Item = &Waiting> {
-        self.queues[usize::from(class)].iter()
+        self.queues[usize::from(class)].frames.iter()
     }
 
     /// Gives up the first frame of a class, whether or not the class may send.
     pub(crate) fn drop_first(&mut self, class: u8) -> Option<Waiting> {
         let queue = &mut self.queues[usize::from(class)];
-        let waiting = queue.pop_front()?;
-        if queue.is_empty() {
+        let waiting = queue.frames.pop_front()?;
+        queue.backlog = queue.backlog - waiting.cost;
+        if queue.frames.is_empty() {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
         self.queued_bytes -= u64::from(waiting.len);
-        let backlog = &mut self.backlogs[usize::from(class)];
-        *backlog = *backlog - waiting.cost;
         Some(waiting)
     }
 

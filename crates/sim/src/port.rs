@@ -47,6 +47,8 @@ impl PortFlags {
     pub(crate) const SPEAKING: u16 = 512;
     /// Of a lossless switch: departures of the past may be settled when somebody asks.
     pub(crate) const LAZY: u16 = 1024;
+    /// Of a lossless switch: a watchdog throws away what comes for some class.
+    pub(crate) const STORMING: u16 = 2048;
 
     /// What a frame meets on the wire beyond time.
     pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;

@@ -245,7 +245,7 @@ impl Wires {
         let port = &self.ports[lane.index()];
         let flags = port.flags;
         let is_quiet = flags.has(PortFlags::LOSSLESS)
-            && !flags.has(PortFlags::OCCUPIED | PortFlags::SPEAKING)
+            && !flags.has(PortFlags::OCCUPIED | PortFlags::SPEAKING | PortFlags::STORMING)
             && port.busy_until <= now;
         if flags.has(PortFlags::EGRESS) && !is_quiet {
             self.enqueue_egress(now, lane, frame);

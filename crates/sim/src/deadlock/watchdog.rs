@@ -8,6 +8,7 @@ use wiremend_units::{LaneId, Span, SwitchId, Time};
 use super::round::Rounds;
 use crate::egress::CLASSES;
 use crate::pause::Hold;
+use crate::port::PortFlags;
 use crate::wires::Wires;
 
 /// The watchdogs of all ports of a part.
@@ -108,11 +109,15 @@ impl Wires {
                 let watchdog = lossless.care.watchdog.as_mut().expect("a watchdog polls");
                 let poll = watchdog.poll(now, lane, class, hold);
                 let action = watchdog.action;
+                let still_storms = (0..CLASSES as u8).any(|class| watchdog.is_storming(lane, class));
                 goes_on |= watchdog.dogs.contains_key(&(lane, class));
                 match poll {
                     Poll::Storm => self.on_storm(now, lane, class, action),
                     // What the port was told meanwhile counts again.
                     Poll::Restored if action == StormAction::Forward => self.pause(now, lane, class, hold),
+                    Poll::Restored if !still_storms => {
+                        self.ports[lane.index()].flags.clear(PortFlags::STORMING);
+                    }
                     Poll::Restored | Poll::Nothing => {}
                 }
             }
@@ -126,6 +131,7 @@ impl Wires {
         care.storms.push(now);
         match action {
             StormAction::Drop => {
+                self.ports[lane.index()].flags.set(PortFlags::STORMING);
                 let mut dropped = 0;
                 while self.drop_first(now, lane, class) {
                     dropped += 1;
