@@ -32,7 +32,6 @@
 
 mod capacity;
 mod changes;
-mod corruptd;
 mod course;
 mod draws;
 mod effect;
@@ -50,7 +49,6 @@ mod trace;
 mod view;
 
 pub use changes::{Change, compare, distribution};
-pub use corruptd::{Activation, Watch, copies_for};
 pub use course::Counters;
 pub use effect::{BadTable, Effect, EffectRow};
 pub use metrics::{Means, Sample};

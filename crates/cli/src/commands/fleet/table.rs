@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use wiremend_fleet::copies_for;
+use wiremend_proto::link::{CopyCount, LossRate};
 
 use crate::args::VERSION;
 use crate::args::fleet::{By, FleetTable};
@@ -57,13 +57,19 @@ fn counted(stress: &Stress, effort: Effort) -> Run {
 }
 
 fn tilted(stress: &Stress, effort: Effort) -> Run {
-    stress.tilted(effort).set("protect.0.copies", copies_for(stress.loss, TARGET))
+    stress.tilted(effort).set("protect.0.copies", copies(stress.loss))
+}
+
+/// LG Eq. 2.
+fn copies(loss: f64) -> u32 {
+    let rate = |share: f64| LossRate::parts_per_trillion((share * 1e12).round() as u64);
+    rate(loss).copies_for(rate(TARGET), CopyCount::MAX).unwrap_or(CopyCount::MAX).into()
 }
 
 fn row(stress: &Stress, effort: Effort, results: &Results<'_>) -> Result<(f64, f64), Failure> {
     let speed = speed_bps(results.of(&counted(stress, effort))) / (f64::from(stress.gbps) * 1e9);
     let outcome = results.of(&tilted(stress, effort));
-    let unseen = heaviest(stress.loss, copies_for(stress.loss, TARGET));
+    let unseen = heaviest(stress.loss, copies(stress.loss));
     let estimate = outcome.episodes.per_frame_begun(stress.loss, unseen, LEVEL);
     let estimate = estimate.ok_or_else(|| {
         Failure::Environment(format!("no episodes at a loss of {:e}: the scenario was changed", stress.loss))
