@@ -29,6 +29,7 @@ const LIBRARY: &[Shipped] = shipped![
     "livelock.toml",
     "incast.toml",
     "victim.toml",
+    "congestion.toml",
     "google-rpc-million.toml",
     "bench/perm-k4.toml",
     "bench/perm-k8.toml",
