@@ -30,6 +30,7 @@ const LIBRARY: &[Shipped] = shipped![
     "incast.toml",
     "deadlock.toml",
     "victim.toml",
+    "congestion.toml",
     "google-rpc-million.toml",
     "bench/perm-k4.toml",
     "bench/perm-k8.toml",

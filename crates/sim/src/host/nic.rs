@@ -112,12 +112,19 @@ impl Nic {
     /// The ring of a class.
     #[inline]
     pub(super) fn ring(&mut self, class: u8) -> &mut Ring {
-        let found = self.rings.iter().position(|ring| ring.class == class);
-        let place = found.unwrap_or_else(|| {
+        let place = match self.rings.first() {
+            Some(first) if first.class == class => 0,
+            _ => self.place_of(class),
+        };
+        &mut self.rings[place]
+    }
+
+    #[cold]
+    fn place_of(&mut self, class: u8) -> usize {
+        self.rings.iter().position(|ring| ring.class == class).unwrap_or_else(|| {
             self.rings.push(Ring::new(class));
             self.rings.len() - 1
-        });
-        &mut self.rings[place]
+        })
     }
 
     #[inline]
@@ -232,9 +239,11 @@ impl Host {
     }
 
     fn next_frame(&mut self, cx: &mut Context<'_>) -> Option<Frame> {
-        for step in 1..=self.nic.rings.len() {
+        let rings = self.nic.rings.len();
+        let mut place = self.nic.turn;
+        for _ in 0..rings {
             // Classes take turns.
-            let place = (self.nic.turn + step) % self.nic.rings.len();
+            place = if place + 1 >= rings { 0 } else { place + 1 };
             if !self.nic.is_paused(self.nic.rings[place].class, cx.now)
                 && let Some(frame) = self.next_of_ring(cx, place)
             {

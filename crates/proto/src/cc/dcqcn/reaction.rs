@@ -6,28 +6,29 @@ use super::Parameters;
 use crate::cc::pacer::Pacer;
 use crate::cc::{Controller, Sent};
 
-/// The rate of one queue pair. It is that of the line until the first notification.
+/// The rate of one queue pair. It is that of the line until the first notification. What every packet touches stands first.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub struct Dcqcn {
-    parameters: Parameters,
-    line: u64,
+    pacer: Pacer,
     rate: u64,
     target: u64,
-    /// In parts of [`ONE`].
-    alpha: u64,
-    pacer: Pacer,
+    line: u64,
     /// A notification has ever come.
     is_active: bool,
+    /// One has come since α was last looked at.
+    is_noted: bool,
     alpha_at: Time,
     increase_at: Time,
     /// When the sender looks at the notifications that have come; never, if none has.
     decrease_at: Time,
-    /// One has come since α was last looked at.
-    is_noted: bool,
+    bytes_left: u64,
     /// Times that the timer and the byte counter ran out since the last decrease.
     timer_stage: u32,
     byte_stage: u32,
-    bytes_left: u64,
+    /// In parts of [`ONE`].
+    alpha: u64,
+    parameters: Parameters,
 }
 
 /// α = 1.
@@ -50,7 +51,7 @@ impl Dcqcn {
             is_noted: false,
             timer_stage: 0,
             byte_stage: 0,
-            bytes_left: 0,
+            bytes_left: u64::MAX,
         }
     }
 
@@ -122,7 +123,7 @@ impl Dcqcn {
         self.pacer.set_rate(self.rate());
         (self.timer_stage, self.byte_stage) = (0, 0);
         self.increase_at = now + self.parameters.increase_timer;
-        self.bytes_left = self.parameters.byte_counter.map_or(0, Bytes::get);
+        self.bytes_left = self.parameters.byte_counter.map_or(u64::MAX, Bytes::get);
     }
 
     /// Zhu et al. Fig. 7: fast recovery, additive or hyper increase.
@@ -140,15 +141,21 @@ impl Dcqcn {
         self.pacer.set_rate(self.rate());
     }
 
+    #[inline]
     fn count_bytes(&mut self, bytes: u32) {
-        let Some(counter) = self.parameters.byte_counter else { return };
-        match self.bytes_left.checked_sub(u64::from(bytes)) {
-            Some(left) if left > 0 => self.bytes_left = left,
-            _ => {
-                self.bytes_left = counter.get();
-                self.byte_stage += 1;
-                self.increase();
-            }
+        if self.bytes_left > u64::from(bytes) {
+            self.bytes_left -= u64::from(bytes);
+        } else {
+            self.on_bytes();
+        }
+    }
+
+    #[cold]
+    fn on_bytes(&mut self) {
+        self.bytes_left = self.parameters.byte_counter.map_or(u64::MAX, Bytes::get);
+        if self.parameters.byte_counter.is_some() {
+            self.byte_stage += 1;
+            self.increase();
         }
     }
 
