@@ -61,7 +61,7 @@ fn times(variants: &[VariantSummary]) -> Option<String> {
 }
 
 fn is_deadlocked(variant: &VariantSummary) -> bool {
-    variant.deadlock.as_ref().is_some_and(|found| found.ended_run)
+    variant.deadlocks.found > variant.deadlocks.resolved
 }
 
 /// Who stood still for good, and who did not.
@@ -81,11 +81,10 @@ fn deadlocks(variants: &[VariantSummary]) -> Option<String> {
     let told = |variant: &VariantSummary| {
         let of = &variant.deadlocks;
         let frames = human::count(of.dropped_frames());
-        format!(
-            "{} ended it after {} for {frames} packets",
-            quoted(variant),
-            human::time_ns(of.stood_ns as f64)
-        )
+        let each = human::time_ns(of.stood_ns as f64 / of.found.max(1) as f64);
+        let times =
+            if of.found == 1 { String::new() } else { format!("{} times, each ", human::count(of.found)) };
+        format!("{} ended it {times}after {each}, for {frames} packets", quoted(variant))
     };
     let resolved: Vec<_> = resolved.map(told).collect();
     if !resolved.is_empty() {

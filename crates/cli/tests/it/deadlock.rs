@@ -77,7 +77,7 @@ fn a_check_knows_the_entries_of_a_scenario() {
 #[test]
 fn entries_that_cannot_be_are_refused_where_they_stand() {
     for (from, to, message) in [
-        ("next = \"s0\"", "next = \"h0\"", "-:21:8: `h0` is no neighbour of `s1`, nor a link of it"),
+        ("next = \"s0\"", "next = \"h0\"", "stdin:20:8: `h0` is no neighbour of `s1`, nor a link of it"),
         ("next = \"s0\"", "next = \"s0-s9\"", "unknown neighbour or link `s0-s9`"),
         ("stop = \"2ms\"", "stop = \"100us\"", "`stop` is not later than `start`"),
         ("class = 3\n[[route]]", "ttl = 0\n[[route]]", "1 to 255"),
