@@ -143,7 +143,9 @@ fn one_link_is_answered_by_yes_or_no() {
     let ask = |links: &[&str]| {
         let mut arguments =
             vec!["fleet", "plan", &state, "--fabric", &fabric, "--now", "2026-11-15T12:03:00Z"];
-        links.iter().for_each(|link| arguments.extend(["--drain", link]));
+        for link in links {
+            arguments.extend(["--drain", link]);
+        }
         wiremend(&arguments)
     };
     assert_eq!(
