@@ -2,7 +2,7 @@
 //!
 //! Links begin to corrupt frames: a [`Trace`] says which, when and how much, drawn by a [`Generator`] or read from a
 //! file. A [`Policy`] decides what is done about each: nothing, take it out, take it out if every rack keeps enough ways to the
-//! top (CorrOpt, Zhuo et al., SIGCOMM 2017), protect it (LinkGuardian, Joshi et al., SIGCOMM 2023), or both. [`run`] plays a
+//! top (CorrOpt, Zhuo et al., SIGCOMM 2017), protect it (LinkGuardian, Joshi et al., SIGCOMM 2023), or both. [`run()`] plays a
 //! year of that on a [`Tiers`](wiremend_fabric::tiers::Tiers) and measures loss and capacity, weighed by time and by event.
 //!
 //! ```

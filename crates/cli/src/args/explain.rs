@@ -329,7 +329,7 @@ pub(crate) struct Check {
     /// Take up to so many links between switches down, in all ways; alike links of a fat-tree or leaf–spine once
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=3))]
     pub(crate) fail: u32,
-    /// Beside the scenario's [[route]] entries: at this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
+    /// Beside the routes of the scenario: at this switch, packets to this host (or to all hosts of this switch) leave for this neighbour; may be given
     /// several times
     #[arg(long = "override", value_name = "SWITCH:DEST:NEXT")]
     pub(crate) overrides: Vec<String>,

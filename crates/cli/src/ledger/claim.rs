@@ -1,5 +1,7 @@
 //! Something that a paper says.
 
+use std::time::Instant;
+
 use wiremend_report::ledger::{Entry, Origin};
 
 use super::{Finding, Results, Run};
@@ -49,8 +51,12 @@ impl Effort {
 impl Claim {
     /// Its page of the ledger.
     pub(crate) fn entry(&self, results: &Results<'_>, origin: Origin) -> Entry {
+        // Some claims are reckoned while they are judged, and have no runs.
+        let begun = Instant::now();
         let Finding { verdict, measured, why, checks, table, figures } = (self.judge)(results);
+        let judged_s = begun.elapsed().as_secs_f64();
         let runs = (self.runs)(results.effort());
+        let ran_s: f64 = runs.iter().map(|run| results.of(run).took_s).sum();
         Entry {
             id: self.id.to_owned(),
             title: self.title.to_owned(),
@@ -63,7 +69,7 @@ impl Claim {
             checks,
             table,
             figures,
-            computing_s: runs.iter().map(|run| results.of(run).took_s).sum(),
+            computing_s: judged_s + ran_s,
             runs: runs.iter().map(|run| run.command(results.sets())).collect(),
             origin,
         }
