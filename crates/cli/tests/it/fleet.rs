@@ -9,7 +9,7 @@ use tempfile::tempdir;
 use crate::program::{files, wiremend, wiremend_in, wiremend_with};
 
 fn sample(name: &str) -> String {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../samples/fleet").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/fleet").join(name);
     path.to_str().expect("a plain path").to_owned()
 }
 
