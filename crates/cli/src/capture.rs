@@ -87,15 +87,7 @@ impl Capture {
     /// The same in the format of the published prototype.
     fn emit_prototype(&mut self, captured: &Captured, signal: &prototype::Signal) {
         if captured.frame.kind == Kind::Link {
-            let mac = EthernetRepr {
-                destination: MacAddr::NEAREST_BRIDGE,
-                source: self.port_of(captured),
-                vlans: Vlans::Untagged,
-            };
-            self.bytes.clear();
-            self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
-            let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
-            mac.emit(prototype::ETHERTYPE, front);
+            let rest = self.own_frame(captured, prototype::ETHERTYPE);
             signal.emit(&mut rest[..signal.buffer_len()]);
             return;
         }
@@ -106,15 +98,7 @@ impl Capture {
     /// A probe: port (4 bytes), class, hops left and number (4 bytes) behind the `EtherType` for local experiments (IEEE 802).
     fn emit_probe(&mut self, captured: &Captured, probe: Probe) {
         const LOCAL_EXPERIMENT: u16 = 0x88b5;
-        let mac = EthernetRepr {
-            destination: MacAddr::NEAREST_BRIDGE,
-            source: self.port_of(captured),
-            vlans: Vlans::Untagged,
-        };
-        self.bytes.clear();
-        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
-        let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
-        mac.emit(LOCAL_EXPERIMENT, front);
+        let rest = self.own_frame(captured, LOCAL_EXPERIMENT);
         rest[..4].copy_from_slice(&probe.origin.0.to_be_bytes());
         rest[4..6].copy_from_slice(&[probe.class, probe.hops]);
         rest[6..10].copy_from_slice(&probe.number.to_be_bytes());
@@ -153,6 +137,20 @@ impl Capture {
         self.bytes.clear();
         self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
         frame.emit(Trailer::None, &mut self.bytes);
+    }
+
+    /// A frame of the least length that the port itself sends; what there is behind its `EtherType`.
+    fn own_frame(&mut self, captured: &Captured, ethertype: u16) -> &mut [u8] {
+        let mac = EthernetRepr {
+            destination: MacAddr::NEAREST_BRIDGE,
+            source: self.port_of(captured),
+            vlans: Vlans::Untagged,
+        };
+        self.bytes.clear();
+        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+        let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
+        mac.emit(ethertype, front);
+        rest
     }
 
     /// The Ethernet address of the port that sends a frame.

@@ -38,7 +38,7 @@ mod graph;
 mod names;
 mod partition;
 mod routes;
-mod row;
+pub mod row;
 mod size_table;
 pub mod tiers;
 mod topology;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use wiremend_fabric::row::{fields, is_blank, is_header};
+
 /// A table of what is left of loss and of speed.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Effect {
@@ -76,11 +78,10 @@ impl Effect {
     pub fn parse(name: &str, text: &str) -> Result<Self, BadTable> {
         let mut rows: Vec<EffectRow> = Vec::new();
         for (line, number) in text.lines().zip(1..) {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') || line == "loss,left,speed" {
+            if is_blank(line) || is_header(line, &["loss", "left", "speed"]) {
                 continue;
             }
-            let values: Vec<Option<f64>> = line.split(',').map(|value| value.trim().parse().ok()).collect();
+            let values: Vec<Option<f64>> = fields(line).map(|field| field.text.parse().ok()).collect();
             let [Some(loss), Some(left), Some(speed)] = values[..] else {
                 return Err(BadTable { line: number, what: "three numbers are needed: loss,left,speed" });
             };

@@ -4,9 +4,10 @@
 //! missed a message comes to the same.
 
 use serde::{Deserialize, Serialize};
-use wiremend_proto::link::LossRate;
+use wiremend_proto::link::{CopyCount, LossRate};
 
 use crate::bus::{Deed, Doing, Sighting, Stored};
+use crate::detector::Estimate;
 use crate::name::{Name, PortName};
 
 /// A link of a node.
@@ -62,27 +63,26 @@ pub enum Mode {
     Act,
 }
 
-/// Most copies that a relay sends.
-const COPIES_MAX: u8 = 4;
-
 /// What to do about each link, in their order, given what stands about their other ends. A link about which nothing stands is not
 /// touched, as far as this goes: `None`.
 pub fn decide(links: &[Link], seen: &[Option<Stored<Sighting>>], conduct: &Conduct) -> Vec<Option<Deed>> {
     assert_eq!(links.len(), seen.len(), "something is known of each link, or nothing is");
-    let loss = |at: usize| seen[at].as_ref().and_then(|stored| stored.word.corrupting).map(|seen| seen.loss);
-    let mut worst: Vec<usize> =
-        (0..links.len()).filter(|&at| loss(at).is_some() && links[at].protect == Protect::Relay).collect();
+    let estimate = |at: usize| seen[at].as_ref().and_then(|stored| stored.word.corrupting);
+    let loss = |at: usize| estimate(at).map_or(0.0, |seen| seen.loss);
+    let mut worst: Vec<usize> = (0..links.len())
+        .filter(|&at| estimate(at).is_some() && links[at].protect == Protect::Relay)
+        .collect();
     // Equal ones in the order of the links, so that a node does not change its mind.
-    worst.sort_by(|&a, &b| loss(b).unwrap_or(0.0).total_cmp(&loss(a).unwrap_or(0.0)));
+    worst.sort_by(|&a, &b| loss(b).total_cmp(&loss(a)));
     worst.truncate(conduct.protected_max);
-    let doing = |at: usize| match loss(at) {
+    let doing = |at: usize| match estimate(at) {
         None => Doing::Nothing,
         Some(_) if links[at].protect == Protect::None => abstains("nothing here can protect this link"),
         Some(_) if conduct.mode == Mode::Observe => abstains("this node only observes"),
         Some(_) if !worst.contains(&at) => {
             abstains(&format!("{} links that are worse are protected", conduct.protected_max))
         }
-        Some(loss) => Doing::Protects { copies: copies(loss, conduct.target_loss) },
+        Some(seen) => Doing::Protects { copies: copies(&seen, conduct.target_loss) },
     };
     seen.iter()
         .enumerate()
@@ -91,9 +91,9 @@ pub fn decide(links: &[Link], seen: &[Option<Stored<Sighting>>], conduct: &Condu
 }
 
 /// LG Eq. 2; as many as there can be where even those do not reach the target.
-fn copies(loss: f64, target: f64) -> u8 {
-    let rate = |share: f64| LossRate::parts_per_trillion((share * 1e12).round() as u64);
-    rate(loss).copies_for(rate(target), COPIES_MAX).unwrap_or(COPIES_MAX)
+fn copies(seen: &Estimate, target: f64) -> u8 {
+    let target = LossRate::parts_per_trillion((target * 1e12).round() as u64);
+    LossRate::of(seen.errors, seen.frames).copies_for(target, CopyCount::MAX).unwrap_or(CopyCount::MAX)
 }
 
 fn abstains(why: &str) -> Doing {
@@ -103,7 +103,6 @@ fn abstains(why: &str) -> Doing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::detector::Estimate;
     use crate::window::Sample;
 
     #[test]

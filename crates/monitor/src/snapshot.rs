@@ -39,7 +39,7 @@ impl Snapshot {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// Seconds, from any start.
+    /// Seconds since the record began.
     pub time_s: f64,
     /// The switch or host.
     pub node: String,
@@ -63,8 +63,8 @@ impl Record {
     const BYTES_MAX: usize = 64 << 10;
     /// Longest name of a node or port.
     const NAME_MAX: usize = 256;
-    /// The last second of a record: 31 years.
-    const TIME_MAX_S: f64 = 1e9;
+    /// The last second of a record: 208 days, which [`Time`] holds.
+    const TIME_MAX_S: f64 = 1.8e7;
 
     /// When, rounded to a nanosecond.
     pub fn at(&self) -> Time {
@@ -117,7 +117,11 @@ impl Record {
 
     fn check(&self) -> Result<(), String> {
         if !(0.0..=Self::TIME_MAX_S).contains(&self.time_s) {
-            return Err(format!("time_s is {}, not between 0 and {}", self.time_s, Self::TIME_MAX_S));
+            return Err(format!(
+                "time_s is {}, not between 0 and {}: seconds since the record began",
+                self.time_s,
+                Self::TIME_MAX_S
+            ));
         }
         for (what, name) in [("node", &self.node), ("port", &self.port)] {
             if name.is_empty() || name.len() > Self::NAME_MAX || name.chars().any(char::is_control) {

@@ -309,12 +309,19 @@ Examples:
 It needs redis-server, and root or user namespaces; it touches nothing outside of its own networks."
 )]
 pub(crate) struct LabAuto {
-    /// The share of frames that are hit, in both directions
-    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
-    pub(crate) loss: f64,
     /// How fast the link is
     #[arg(long, value_name = "RATE", default_value = "200Mbps", value_parser = parse_lab_rate)]
     pub(crate) rate: Rate,
+    #[command(flatten)]
+    pub(crate) transfer: LabTransfer,
+}
+
+/// What a transfer over a chain meets, and what is kept of it
+#[derive(Args, Debug)]
+pub(crate) struct LabTransfer {
+    /// The share of frames that are hit, in both directions
+    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
+    pub(crate) loss: f64,
     /// How long a frame is under way between the link and host B: the rest of its path
     #[arg(long, value_name = "TIME", default_value = "4ms")]
     pub(crate) path_delay: Span,
@@ -348,9 +355,6 @@ Examples:
 It needs root, or user namespaces; it touches nothing outside of its own networks."
 )]
 pub(crate) struct LabTcp {
-    /// The share of frames that are hit, in both directions
-    #[arg(long, value_name = "P", default_value = "1e-3", value_parser = parse_probability)]
-    pub(crate) loss: f64,
     /// How fast the link is [default: 200Mbps, or half of what this machine carries if that is less]
     #[arg(long, value_name = "RATE", value_parser = parse_lab_rate)]
     pub(crate) rate: Option<Rate>,
@@ -363,17 +367,8 @@ pub(crate) struct LabTcp {
     /// Congestion controls [default: cubic and bbr, as far as the kernel has them]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
-    /// How long a frame is under way between the link and host B: the rest of its path
-    #[arg(long, value_name = "TIME", default_value = "4ms")]
-    pub(crate) path_delay: Span,
     #[command(flatten)]
-    pub(crate) chain: LabChain,
-    /// Write a drawing and all numbers into this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) out: Option<PathBuf>,
-    /// Print all numbers as JSON
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) transfer: LabTransfer,
 }
 
 /// Send RoCE over a link that corrupts, without and with protection

@@ -16,6 +16,7 @@ use super::part::Part;
 use super::tcp::bulk;
 use super::{LOOK, pause};
 use crate::failure::Failure;
+use crate::progress::Progress;
 
 /// What is to be seen.
 pub(crate) struct Auto {
@@ -57,7 +58,8 @@ const START: Duration = Duration::from_secs(10);
 const ENDS: [(&str, &str); 2] = [("host-a", "link-a"), ("host-b", "link-b")];
 
 impl Auto {
-    pub(crate) fn run(&self) -> Result<Loop, Failure> {
+    /// Sees it. How far it is, is told to `progress`, as its only step.
+    pub(crate) fn run(&self, progress: &Progress) -> Result<Loop, Failure> {
         let chain = Chain::build(&self.knobs, Hosts::Kernel)?;
         let directory = chain.directory();
         let redis = Redis::start(directory)?;
@@ -66,6 +68,7 @@ impl Auto {
         let began = since_epoch();
         let (mut corrupts, mut repaired) = (None, None);
         let stream = bulk::stream(&chain, "cubic", LASTS, |passed| {
+            progress.set(0, passed.as_secs_f64() / LASTS.as_secs_f64());
             if corrupts.is_none() && passed >= CORRUPTS {
                 chain.set_loss(self.loss)?;
                 corrupts = Some(passed);

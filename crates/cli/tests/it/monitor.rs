@@ -18,6 +18,10 @@ fn a_daemon_tells_the_other_end_what_it_sees() {
     port(&spine_tree, 0, 0);
     let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
     let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
+    let second =
+        wiremend(&["monitor", "run", "--config", directory.path().join("leaf-1.toml").to_str().unwrap()]);
+    assert_eq!(second.code, Some(3), "{}", second.stderr);
+    assert!(second.stderr.contains("another daemon goes by"), "{}", second.stderr);
     std::thread::sleep(Duration::from_millis(300));
     port(&leaf_tree, 1_000_000, 1_000);
     leaf.says("eth0: corrupts, 1000 of ");

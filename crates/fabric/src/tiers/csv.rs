@@ -10,7 +10,7 @@ use crate::row::{Field, fields, is_blank, shown};
 const SWITCH: &str = "switch,NAME,TIER[,POD]";
 const LINK: &str = "link,SWITCH,PORT,SWITCH,PORT[,GBPS[,LAG[,CABLE]]]";
 /// What a link has that says nothing of its rate.
-const GBPS: f64 = 100.0;
+const RATE: Rate = Rate::gbps(100);
 const LEVEL_MAX: u32 = 1000;
 
 /// Reads a fabric: rows `switch,NAME,TIER[,POD]` and `link,SWITCH,PORT,SWITCH,PORT[,GBPS[,LAG[,CABLE]]]`. Blank lines and
@@ -48,7 +48,7 @@ fn row(parts: &mut Parts, line: &str) -> Result<(), (usize, TiersFault)> {
             let ((Some(a), Some(a_port), Some(b), Some(b_port)), 5..=8) = (ends, values.len()) else {
                 return Err(fail(LINK));
             };
-            let rate = given(5).map_or_else(|| gbps("100"), |text| gbps(text.text)).map_err(at(5))?;
+            let rate = given(5).map_or(Ok(RATE), |field| gbps(field.text)).map_err(at(5))?;
             let cable = given(7).map(|cable| cable.text);
             let ends = [(a.text, a_port.text), (b.text, b_port.text)];
             parts.link(&NamedTierLink { ends, rate, cable }).map_err(at(1))?;
@@ -78,8 +78,7 @@ pub(super) fn level(text: &str) -> Result<u32, TiersFault> {
 }
 
 fn gbps(text: &str) -> Result<Rate, TiersFault> {
-    let gbps = if text.is_empty() { Some(GBPS) } else { text.parse::<f64>().ok() };
-    rate(gbps.unwrap_or(f64::NAN)).ok_or_else(|| TiersFault::BadRate(shown(text)))
+    text.parse().ok().and_then(rate).ok_or_else(|| TiersFault::BadRate(shown(text)))
 }
 
 /// A rate in Gb/s, if it is one.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::Deserialize;
+use wiremend_fabric::row::{fields, is_blank, shown};
 use wiremend_fabric::tiers::Tiers;
 use wiremend_units::{LinkId, SwitchId};
 
@@ -48,11 +49,10 @@ impl FabricState {
     pub fn parse_csv(text: &str, tiers: &Tiers) -> Result<Self, BadState> {
         let mut reader = Reader::new(tiers);
         for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
+            if is_blank(line) {
                 continue;
             }
-            let values: Vec<&str> = line.split(',').map(str::trim).collect();
+            let values: Vec<&str> = fields(line).map(|field| field.text).collect();
             reader.row(&values).map_err(|what| BadState { place: Some((number, 1)), what })?;
         }
         reader.finish()
@@ -211,10 +211,6 @@ impl<'a> Reader<'a> {
         state.corrupting.retain(|ill| !out.contains(&ill.link));
         Ok(state)
     }
-}
-
-fn shown(text: &str) -> String {
-    text.chars().take(48).collect::<String>().escape_debug().to_string()
 }
 
 impl fmt::Display for BadState {

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use wiremend_fabric::row::{Field, fields, is_blank, is_header, shown};
 use wiremend_fabric::tiers::Tiers;
 
 use super::{Cause, Corruption, Trace};
@@ -18,8 +19,7 @@ impl Trace {
     pub fn parse(text: &str, tiers: &Tiers) -> Result<Self, BadTrace> {
         let mut events: Vec<Corruption> = Vec::new();
         for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
-            let line = line.trim_end();
-            if line.trim().is_empty() || line.starts_with('#') || (events.is_empty() && is_header(line)) {
+            if is_blank(line) || (events.is_empty() && names_columns(line)) {
                 continue;
             }
             let refuse = |(column, what)| BadTrace { line: number, column, what };
@@ -66,13 +66,13 @@ impl Trace {
     }
 }
 
-fn is_header(line: &str) -> bool {
-    let names: Vec<_> = line.split(',').map(str::trim).collect();
-    names.len() >= NEEDED && names.len() <= COLUMNS.len() && names == COLUMNS[..names.len()]
+/// The columns that must be there, and some of the others.
+fn names_columns(line: &str) -> bool {
+    (NEEDED..=COLUMNS.len()).any(|count| is_header(line, &COLUMNS[..count]))
 }
 
 fn parse_event(line: &str, tiers: &Tiers) -> Result<Corruption, (usize, String)> {
-    let values: Vec<&str> = line.split(',').collect();
+    let values: Vec<Field<'_>> = fields(line).collect();
     if !(NEEDED..=COLUMNS.len()).contains(&values.len()) {
         let what = format!(
             "{} values where {} to {} are needed: {}",
@@ -83,12 +83,10 @@ fn parse_event(line: &str, tiers: &Tiers) -> Result<Corruption, (usize, String)>
         );
         return Err((1, what));
     }
-    let column =
-        |index: usize| values[..index].iter().map(|value| value.chars().count() + 1).sum::<usize>() + 1;
-    let text = |index: usize| values.get(index).map(|value| value.trim()).filter(|value| !value.is_empty());
+    let text = |index: usize| values.get(index).map(|value| value.text).filter(|text| !text.is_empty());
     let fault = |index: usize, allowed: &str| {
-        let shown: String = text(index).unwrap_or("").chars().take(24).collect();
-        (column(index), format!("{} `{}` is not {allowed}", COLUMNS[index], shown.escape_debug()))
+        let Field { column, text } = values[index];
+        (column, format!("{} `{}` is not {allowed}", COLUMNS[index], shown(text)))
     };
     let number = |index: usize| text(index).and_then(|text| text.parse::<f64>().ok());
     let time = |index: usize| number(index).and_then(Moment::from_s);

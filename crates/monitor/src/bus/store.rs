@@ -15,6 +15,8 @@ pub(crate) const PREFIX: &str = "wiremend";
 const WORD_BYTES_MAX: usize = 4096;
 /// Ports that are asked for in one breath.
 const BATCH: usize = 512;
+/// Rings that are answered together.
+const RINGS_MAX: u32 = 1000;
 /// About so many words are kept of who said what.
 const AUDIT_LENGTH: &[u8] = b"10000";
 
@@ -202,8 +204,11 @@ impl Bell {
     /// Whether it rang within this time. What the message says does not matter: it may lie.
     pub fn rang(&mut self, within: Duration) -> Result<bool, Fault> {
         let rang = self.connection.next(within)?.is_some();
-        // A hundred rings are as good as one.
-        while rang && self.connection.next(Duration::from_millis(1))?.is_some() {}
+        // A hundred rings are as good as one. Who never stops to ring must not keep anybody from watching.
+        let mut rings = 0;
+        while rang && rings < RINGS_MAX && self.connection.next(Duration::from_millis(1))?.is_some() {
+            rings += 1;
+        }
         Ok(rang)
     }
 }

@@ -99,7 +99,7 @@ pub fn explain(a: &Growth, b: &Growth, thresholds: &Thresholds) -> Explanation {
 /// Queue pairs miss packets and this link has lost none: whoever looks here has to look further along the path.
 fn elsewhere(end: End, here: &Growth) -> Option<Reason> {
     let (gaps, late) = (here.of(Counter::OutOfSequence), here.of(Counter::AckTimeouts));
-    (gaps + late > 0).then(|| Reason {
+    (gaps > 0 || late > 0).then(|| Reason {
         cause: Cause::Healthy,
         end,
         text: format!("{gaps} gaps and {late} timeouts of queue pairs, and nothing was lost on this link: look at those beyond"),
@@ -194,7 +194,10 @@ impl Ask<'_> {
     fn reordering(&mut self) {
         let gaps = self.here.of(Counter::OutOfSequence);
         let twice = self.here.of(Counter::Duplicates);
-        if gaps > 0 && twice.saturating_mul(2) >= gaps && self.there.of(Counter::AckTimeouts) * 2 <= gaps {
+        if gaps > 0
+            && twice.saturating_mul(2) >= gaps
+            && self.there.of(Counter::AckTimeouts).saturating_mul(2) <= gaps
+        {
             self.because(
                 Cause::Reordering,
                 format!("{gaps} gaps, and {twice} requests came that had been answered: nothing was lost, packets overtook each other"),

@@ -27,6 +27,7 @@ const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
 
 const ACK_REQ: u8 = 1;
 const SOLICITED: u8 = 2;
+const TRIMMED: u8 = 4;
 
 const MSN_MASK: u32 = (1 << 24) - 1;
 
@@ -202,6 +203,20 @@ impl Packet {
     #[inline]
     pub const fn solicited(&self) -> bool {
         self.flags & SOLICITED != 0
+    }
+
+    /// The same without its payload: what a switch leaves of a packet that it has no room for.
+    #[inline]
+    pub const fn trimmed(mut self) -> Self {
+        self.payload_len = 0;
+        self.flags |= TRIMMED;
+        self
+    }
+
+    /// A switch has cut its payload off.
+    #[inline]
+    pub const fn is_trimmed(&self) -> bool {
+        self.flags & TRIMMED != 0
     }
 
     /// A NAK of any kind, "receiver not ready" included.

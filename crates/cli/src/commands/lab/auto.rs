@@ -1,36 +1,30 @@
 //! `wiremend lab auto`: from the first corrupted frame to a protected link and back, without a human.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 
 use wiremend_report::{plot, write_whole};
 
-use crate::args::operate::LabAuto;
+use crate::args::operate::{LabAuto, LabTransfer};
 use crate::failure::{Answer, Failure};
 use crate::lab::auto::{Auto, Loop};
 use crate::lab::chain::Knobs;
-use crate::lab::rights;
 use crate::lab::tcp::picture::Picture;
 use crate::progress::Progress;
-use crate::{signals, terminal};
+use crate::terminal;
 
 pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
-    if let Some(out) = &asked.out {
-        fs::create_dir_all(out)
-            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
-    }
-    rights::acquire()?;
-    signals::catch()?;
-    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
+    let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
+    super::begin(out.as_deref())?;
+    let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
     let progress = Progress::weighted(&[1.0]);
-    let seen = Auto { loss: asked.loss, knobs }.run();
+    let seen = Auto { loss: *loss, knobs }.run(&progress);
     progress.clear();
     let seen = seen?;
-    if let Some(out) = &asked.out {
+    if let Some(out) = out {
         write(out, &seen)?;
     }
-    if asked.json {
+    if *json {
         terminal::print(&format!("{}\n", serde_json::to_string_pretty(&seen).expect("plain values")))?;
     } else {
         terminal::print(&tell(&seen))?;

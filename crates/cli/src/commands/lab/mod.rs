@@ -7,11 +7,16 @@ mod shell;
 mod tcp;
 mod wire;
 
+use std::fs;
+use std::path::Path;
+
 use wiremend_units::{Bytes, Span};
 
 use crate::args::operate::{Lab, LabChain, LabCommand, LabMending};
 use crate::failure::{Answer, Failure};
 use crate::lab::chain::Knobs;
+use crate::lab::rights;
+use crate::signals;
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
     match &asked.command {
@@ -22,6 +27,16 @@ pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
         LabCommand::Down => down::run(),
         LabCommand::Wire(asked) => wire::run(asked),
     }
+}
+
+/// Sees to what may be missing before anything is built.
+fn begin(out: Option<&Path>) -> Result<(), Failure> {
+    if let Some(out) = out {
+        fs::create_dir_all(out)
+            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
+    }
+    rights::acquire()?;
+    signals::catch()
 }
 
 /// A chain as it was asked for, as fast as the machine.

@@ -1,37 +1,31 @@
 //! `wiremend lab tcp`: what corruption does to TCP of the kernel, and what protection gives back.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use wiremend_report::{grid, human, plot, write_whole};
 
-use crate::args::operate::LabTcp;
+use crate::args::operate::{LabTcp, LabTransfer};
 use crate::failure::{Answer, Failure};
 use crate::lab::chain::Knobs;
-use crate::lab::rights;
 use crate::lab::tcp::outcome::Outcome;
 use crate::lab::tcp::picture::Picture;
 use crate::lab::tcp::trial::Trial;
 use crate::lab::tcp::{State, bulk};
 use crate::progress::Progress;
-use crate::{signals, terminal};
+use crate::terminal;
 
 /// Where nobody says otherwise, and as far as the kernel has them.
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
 
 pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
     let controls = controls(asked)?;
-    if let Some(out) = &asked.out {
-        fs::create_dir_all(out)
-            .map_err(|error| Failure::Environment(format!("cannot make `{}`: {error}", out.display())))?;
-    }
-    rights::acquire()?;
-    signals::catch()?;
+    let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
+    super::begin(out.as_deref())?;
     let trial = Trial {
-        loss: asked.loss,
-        knobs: Knobs { rate: asked.rate, ..super::knobs(&asked.chain, asked.path_delay) },
+        loss: *loss,
+        knobs: Knobs { rate: asked.rate, ..super::knobs(chain, *path_delay) },
         lasts: Duration::from_secs_f64(asked.seconds),
         rounds: asked.rounds,
         controls,
@@ -40,10 +34,10 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
     let outcome = trial.run(&progress);
     progress.clear();
     let outcome = outcome?;
-    if let Some(out) = &asked.out {
+    if let Some(out) = out {
         write(out, &outcome)?;
     }
-    if asked.json {
+    if *json {
         let text = serde_json::to_string_pretty(&outcome).expect("plain values");
         terminal::print(&format!("{text}\n"))?;
     } else {

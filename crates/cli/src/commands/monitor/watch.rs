@@ -1,5 +1,7 @@
 //! `wiremend monitor run`: the daemon.
 
+use std::fs::{self, File, TryLockError};
+use std::path::Path;
 use std::time::Duration;
 
 use wiremend_dataplane::drive::Clock;
@@ -23,19 +25,38 @@ const PAUSE_MAX: Span = Span::from_ms(30_000);
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let config = config::load(&asked.config)?;
     let password = config.redis.password_file.as_deref().map(config::password).transpose()?;
+    let _alone = alone(&asked.config)?;
     signals::catch()?;
-    let clock = Clock::start();
     let voice = Voice::new(&config, asked.log);
-    let run_dir = rundir::of(&asked.place);
-    let mut machine = ThisMachine::new(&config, asked.sysfs.clone(), run_dir, clock);
-    let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder(&config));
     let mut bus = Bus::new(config.redis.server(&config.node, password), &config, &voice);
+    // A clock does not last for ever. What was seen stands in the store, from which the next daemon goes on.
+    while serve(asked, &config, &voice, &mut bus) == Ended::Worn {
+        bus.retry_at = Time::ZERO;
+    }
+    Ok(Answer::Yes)
+}
+
+#[derive(PartialEq, Eq)]
+enum Ended {
+    Asked,
+    /// The clock.
+    Worn,
+}
+
+fn serve(asked: &Asked, config: &Config, voice: &Voice<'_>, bus: &mut Bus<'_>) -> Ended {
+    let clock = Clock::start();
+    let mut machine = ThisMachine::new(config, asked.sysfs.clone(), rundir::of(&asked.place), clock);
+    let holder = holder(config, &asked.config);
+    let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder);
     let mut due = clock.now();
     let end = asked.duration.map(|span| due.saturating_add(span));
     loop {
         let now = clock.now();
         if signals::caught().is_some() || end.is_some_and(|end| now >= end) {
-            return Ok(Answer::Yes);
+            return Ended::Asked;
+        }
+        if clock.is_worn() {
+            return Ended::Worn;
         }
         if now >= due {
             // A poll that was missed is not made up for.
@@ -56,10 +77,27 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     }
 }
 
-/// Who holds the lease of this node: the machine, so that a daemon that begins anew has it at once.
-fn holder(config: &Config) -> String {
-    let machine = std::fs::read_to_string("/etc/machine-id").unwrap_or_default();
-    format!("{}/{}", config.node, machine.trim())
+/// One daemon at a time goes by a file.
+fn alone(config: &Path) -> Result<File, Failure> {
+    let shown = config.display();
+    let file = File::open(config).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
+    match file.try_lock() {
+        Ok(()) => Ok(file),
+        Err(TryLockError::WouldBlock) => {
+            Err(Failure::Environment(format!("another daemon goes by `{shown}`; stop that one first")))
+        }
+        Err(TryLockError::Error(error)) => {
+            Err(Failure::Environment(format!("cannot lock `{shown}`: {error}")))
+        }
+    }
+}
+
+/// Who holds the lease of this node: the machine and the file, so that a daemon that begins anew has it at once and one that goes by
+/// another file has not.
+fn holder(config: &Config, file: &Path) -> String {
+    let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
+    format!("{}/{}{}", config.node, machine.trim(), file.display())
 }
 
 /// The connections to Redis, and when to try again.
