@@ -27,9 +27,12 @@ pub(crate) struct Egress {
     strict: u8,
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
-    queued_bytes: u64,
+    /// There is a limit to what may wait and leave.
+    bounded: bool,
     queues: [Queue; CLASSES],
-    buffer_bytes_max: Option<u64>,
+    /// Meaningless without a limit, like what follows it.
+    buffer_bytes_max: u64,
+    queued_bytes: u64,
     leaving_bytes: u64,
     schedule: Schedule,
     pauses: Pauses,
@@ -37,10 +40,14 @@ pub(crate) struct Egress {
     leaving: VecDeque<(Time, u32)>,
 }
 
-/// The frames of one class that wait, and the time that they will take.
-#[derive(Default)]
+const _: () = assert!(std::mem::offset_of!(Egress, queues) + size_of::<Queue>() <= 64);
+
+/// The frames of one class that wait, and the time that they will take. The first lies here, so that a departure does
+/// not wait for memory of the others.
 struct Queue {
-    frames: VecDeque<Waiting>,
+    /// Or none.
+    first: Waiting,
+    behind: VecDeque<Waiting>,
     backlog: Span,
 }
 
@@ -83,9 +90,10 @@ impl Egress {
             held: 0,
             strict: schedule.strict(),
             immediate,
+            bounded: buffer_bytes_max.is_some(),
+            queues: std::array::from_fn(|_| Queue::new()),
+            buffer_bytes_max: buffer_bytes_max.unwrap_or(u64::MAX),
             queued_bytes: 0,
-            queues: Default::default(),
-            buffer_bytes_max,
             leaving_bytes: 0,
             schedule,
             pauses: Pauses::new(),
@@ -121,7 +129,7 @@ impl Egress {
     pub(crate) fn next_end(&self, free_at: Time) -> Option<Time> {
         let start = self.next_start(free_at)?;
         let class = self.schedule.clone().next(self.ready(start), |class| self.queues[class].need())?;
-        self.queues[class].frames.front().map(|waiting| start + waiting.cost)
+        self.queues[class].front().map(|waiting| start + waiting.cost)
     }
 
     /// Nothing waits, and no class is held now or as far as is known.
@@ -145,7 +153,7 @@ impl Egress {
     /// Class and length of the frame that [`Egress::next`] would give.
     pub(crate) fn peek(&self, now: Time) -> Option<(u8, u16)> {
         let class = self.schedule.clone().next(self.ready(now), |class| self.queues[class].need())?;
-        self.queues[class].frames.front().map(|waiting| (class as u8, waiting.len))
+        self.queues[class].front().map(|waiting| (class as u8, waiting.len))
     }
 
     /// The frame whose transmission starts now, if some class may send.
@@ -166,34 +174,36 @@ impl Egress {
             self.schedule.next(ready, |class| queues[class].need())?
         };
         let queue = &mut self.queues[class];
-        let waiting = queue.frames.pop_front().expect("a class that is ready has a frame");
-        queue.backlog = queue.backlog - waiting.cost;
-        if queue.frames.is_empty() {
+        let waiting = queue.pop().expect("a class that is ready has a frame");
+        if queue.is_empty() {
             self.occupied &= !(1 << class);
             if self.strict >> class & 1 == 0 {
                 self.schedule.on_empty(class);
             }
         }
-        self.queued_bytes -= u64::from(waiting.len);
-        self.note_leaving(now + waiting.cost, waiting.len);
+        if self.bounded {
+            self.queued_bytes -= u64::from(waiting.len);
+            self.note_leaving(now + waiting.cost, waiting.len);
+        }
         Some((class as u8, waiting))
     }
 
     /// The frames that wait in a class, the next one first.
     pub(crate) fn waiting_in(&self, class: u8) -> impl Iterator<Item = &Waiting> {
-        self.queues[usize::from(class)].frames.iter()
+        self.queues[usize::from(class)].iter()
     }
 
     /// Gives up the first frame of a class, whether or not the class may send.
     pub(crate) fn drop_first(&mut self, class: u8) -> Option<Waiting> {
         let queue = &mut self.queues[usize::from(class)];
-        let waiting = queue.frames.pop_front()?;
-        queue.backlog = queue.backlog - waiting.cost;
-        if queue.frames.is_empty() {
+        let waiting = queue.pop()?;
+        if queue.is_empty() {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
-        self.queued_bytes -= u64::from(waiting.len);
+        if self.bounded {
+            self.queued_bytes -= u64::from(waiting.len);
+        }
         Some(waiting)
     }
 
@@ -226,11 +236,11 @@ impl Egress {
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
-        self.queued_bytes += u64::from(waiting.len);
+        if self.bounded {
+            self.queued_bytes += u64::from(waiting.len);
+        }
         self.occupied |= 1 << class;
-        let queue = &mut self.queues[usize::from(class)];
-        queue.backlog += waiting.cost;
-        queue.frames.push_back(waiting);
+        self.queues[usize::from(class)].push(waiting);
     }
 
     /// The classes that may send now, a bit each.
@@ -265,16 +275,18 @@ impl Egress {
     }
 
     fn has_room(&mut self, now: Time, len: u16) -> bool {
-        let Some(max) = self.buffer_bytes_max else { return true };
+        if !self.bounded {
+            return true;
+        }
         while self.leaving.front().is_some_and(|(done, _)| *done <= now) {
             let (_, bytes) = self.leaving.pop_front().expect("the front was there");
             self.leaving_bytes -= u64::from(bytes);
         }
-        self.leaving_bytes + self.queued_bytes + u64::from(len) <= max
+        self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
     }
 
     fn note_leaving(&mut self, done: Time, len: u16) {
-        if self.buffer_bytes_max.is_some() {
+        if self.bounded {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
         }
@@ -282,13 +294,57 @@ impl Egress {
 }
 
 impl Queue {
+    const fn new() -> Self {
+        Self { first: Waiting::NONE, behind: VecDeque::new(), backlog: Span::ZERO }
+    }
+
+    #[inline]
+    fn is_empty(&self) -> bool {
+        self.first.frame == FrameId::NONE
+    }
+
+    #[inline]
+    fn front(&self) -> Option<&Waiting> {
+        (!self.is_empty()).then_some(&self.first)
+    }
+
+    #[inline]
+    fn push(&mut self, waiting: Waiting) {
+        self.backlog += waiting.cost;
+        if self.is_empty() {
+            self.first = waiting;
+        } else {
+            self.behind.push_back(waiting);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<Waiting> {
+        if self.is_empty() {
+            return None;
+        }
+        let first = std::mem::replace(&mut self.first, self.behind.pop_front().unwrap_or(Waiting::NONE));
+        self.backlog = self.backlog - first.cost;
+        if self.behind.is_empty() {
+            // The next ones start at the front again: a queue that was long once does not go round its memory for ever.
+            self.behind.clear();
+        }
+        Some(first)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Waiting> {
+        self.front().into_iter().chain(&self.behind)
+    }
+
     /// Bytes of the wire that the first frame takes.
     fn need(&self) -> u32 {
-        self.frames.front().map_or(0, Waiting::wire_bytes)
+        self.front().map_or(0, Waiting::wire_bytes)
     }
 }
 
 impl Waiting {
+    const NONE: Self = Self { frame: FrameId::NONE, len: 0, ingress: 0, cost: Span::ZERO };
+
     fn wire_bytes(&self) -> u32 {
         u32::from(self.len) + GAP_BYTES as u32
     }

@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::network::Network;
 use crate::pause::Hold;
 use crate::port::{Port, PortFlags};
+use crate::prefetch::prefetch;
 use crate::protect::Header;
 use crate::queue::Source;
 use crate::store::FrameId;
@@ -227,6 +228,15 @@ impl Lossless {
             }
         }
         all
+    }
+
+    /// What a frame that waits for a lane is counted under is needed soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, lane: LaneId, ingress: u16, class: u8) {
+        let (switch, _) = self.senders[lane.index()];
+        if let Some(switch) = &self.switches[switch.index()] {
+            prefetch(switch.buffer.place(ingress, class));
+        }
     }
 
     /// The switch that sends over a lane and which of its ports that is.

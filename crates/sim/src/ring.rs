@@ -82,8 +82,9 @@ impl Ring {
             return (first, None);
         }
         let next = pool.entries[(self.start + self.head) as usize];
-        self.head = (self.head + 1) & (self.capacity - 1);
         self.len -= 1;
+        // An empty ring starts at the front again: one that was long once does not go round its memory for ever.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
         self.first = next.frame;
         (first, Some(next.at))
     }

@@ -242,6 +242,14 @@ impl Wires {
     /// Hands a frame to a switch's port.
     #[inline]
     pub(crate) fn enqueue(&mut self, now: Time, lane: LaneId, frame: FrameId) {
+        if let Some(lossless) = &self.lossless {
+            // Memory of the port, its queue and the buffer is far: all three are asked for at once.
+            if let Some(egress) = &self.egresses[lane.index()] {
+                prefetch(&**egress);
+            }
+            let frame = self.frames.get(frame);
+            lossless.prefetch(lane, frame.ingress, frame.class);
+        }
         let port = &self.ports[lane.index()];
         let flags = port.flags;
         let is_quiet = flags.has(PortFlags::LOSSLESS)

@@ -19,10 +19,10 @@ pub struct Buffer {
     /// Bytes that all share, and how many of them are in use.
     shared_max: u64,
     shared: u64,
-    /// By port, then by class.
+    /// By class, then by port: mostly one class is in use, and what is used lies together.
     queues: Vec<Queue>,
-    /// The queues whose neighbours must wait.
-    stopped: Vec<u16>,
+    /// The ports and classes whose neighbours must wait.
+    stopped: Vec<(u16, u8)>,
     ports: Vec<Port>,
     /// Ports that have something to say and were not polled since.
     speaking: Vec<u16>,
@@ -46,11 +46,12 @@ struct Queue {
     /// In the reserve and in the shared part.
     below: u64,
     headroom: u64,
-    is_stopped: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Port {
+    /// Classes with which the neighbour must wait, a bit each.
+    stopped: u8,
     /// Classes of which the neighbour is to be told, a bit each.
     due: u8,
     /// Classes that it was last told to stop.
@@ -65,7 +66,13 @@ impl Buffer {
     /// An empty memory.
     pub fn new(config: Config) -> Result<Self, Unworkable> {
         config.check()?;
-        let port = |rate| Port { due: 0, told: 0, refresh_at: Time::MAX, pause: config.quanta.span(rate) };
+        let port = |rate| Port {
+            stopped: 0,
+            due: 0,
+            told: 0,
+            refresh_at: Time::MAX,
+            pause: config.quanta.span(rate),
+        };
         Ok(Self {
             shared_max: config.shared()?.get(),
             shared: 0,
@@ -85,7 +92,7 @@ impl Buffer {
 
     /// A frame has come in by `port`. Its neighbour may have to stop for it; see [`Buffer::poll`].
     pub fn admit(&mut self, port: u16, class: u8, len: u16) -> Admission {
-        let (index, len) = (Self::index(port, class), u64::from(len));
+        let (index, len) = (self.index(port, class), u64::from(len));
         let (reserve, is_lossless) = (self.reserve(class), self.is_lossless(class));
         let threshold = self.threshold().get();
         let queue = &mut self.queues[index];
@@ -108,9 +115,9 @@ impl Buffer {
             self.counters.held_bytes += len;
             self.counters.held_bytes_max = self.counters.held_bytes_max.max(self.counters.held_bytes);
         }
-        if admission != Admission::Below && is_lossless && !self.queues[index].is_stopped {
-            self.queues[index].is_stopped = true;
-            self.stopped.push(index as u16);
+        if admission != Admission::Below && is_lossless && !self.is_stopped(port, class) {
+            self.ports[usize::from(port)].stopped |= 1 << class;
+            self.stopped.push((port, class));
             self.speak(port, 1 << class);
         }
         admission
@@ -121,7 +128,7 @@ impl Buffer {
     #[inline]
     pub fn is_easy(&self, port: u16, class: u8, len: u16) -> bool {
         let len = u64::from(len);
-        let below = self.queues[Self::index(port, class)].below;
+        let below = self.queues[self.index(port, class)].below;
         let over = (below + len).saturating_sub(self.reserve(class));
         self.stopped.is_empty()
             && self.counters.held_bytes + len <= self.counters.held_bytes_max
@@ -139,7 +146,8 @@ impl Buffer {
     /// to all.
     pub fn release(&mut self, port: u16, class: u8, len: u16) {
         let (reserve, len) = (self.reserve(class), u64::from(len));
-        let queue = &mut self.queues[Self::index(port, class)];
+        let index = self.index(port, class);
+        let queue = &mut self.queues[index];
         let above = queue.headroom.min(len);
         let shared = queue.below.saturating_sub(reserve).min(len - above);
         queue.headroom -= above;
@@ -173,8 +181,8 @@ impl Buffer {
         if !self.is_due(port) {
             return None;
         }
-        let stopped = self.stopped_at(port);
         let state = &mut self.ports[usize::from(port)];
+        let stopped = state.stopped;
         // Who was never told to stop need not be told to go on.
         let resumed = std::mem::take(&mut state.due) & !stopped & state.told;
         if stopped | resumed == 0 {
@@ -205,26 +213,31 @@ impl Buffer {
         for port in 0..self.ports.len() {
             if self.ports[port].refresh_at <= now {
                 self.ports[port].refresh_at = Time::MAX;
-                self.speak(port as u16, self.stopped_at(port as u16));
+                self.speak(port as u16, self.ports[port].stopped);
             }
         }
     }
 
     /// Bytes that came in by `port` and have not left.
     pub fn held(&self, port: u16) -> Bytes {
-        let first = usize::from(port) * CLASSES;
-        Bytes::new(self.queues[first..first + CLASSES].iter().map(|queue| queue.below + queue.headroom).sum())
+        Bytes::new((0..CLASSES as u8).map(|class| self.held_in(port, class).get()).sum())
     }
 
     /// Bytes of a class that came in by `port` and have not left.
     pub fn held_in(&self, port: u16, class: u8) -> Bytes {
-        let queue = &self.queues[Self::index(port, class)];
+        let queue = &self.queues[self.index(port, class)];
         Bytes::new(queue.below + queue.headroom)
+    }
+
+    /// What is counted of a port and class: a place in memory that a host may want close before it is needed.
+    #[inline]
+    pub fn place(&self, port: u16, class: u8) -> &impl Sized {
+        &self.queues[self.index(port, class)]
     }
 
     /// Whether the neighbour behind `port` must wait with a class.
     pub fn is_stopped(&self, port: u16, class: u8) -> bool {
-        self.queues[Self::index(port, class)].is_stopped
+        self.ports[usize::from(port)].stopped >> class & 1 != 0
     }
 
     /// Whether it would still have to if nothing more came and only `left` bytes of each port and class stayed.
@@ -233,17 +246,17 @@ impl Buffer {
             (0..self.ports.len() as u16).flat_map(|port| (0..CLASSES as u8).map(move |class| (port, class)));
         let shared_by = |(port, class): (u16, u8)| {
             // What leaves gives headroom back first.
-            let below = self.queues[Self::index(port, class)].below.min(left(port, class));
+            let below = self.queues[self.index(port, class)].below.min(left(port, class));
             below.saturating_sub(self.reserve(class))
         };
         let shared: u64 = places.map(shared_by).sum();
         let limit = self.config.alpha.of(self.shared_max - shared);
         let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
-        let queue = &self.queues[Self::index(port, class)];
+        let queue = &self.queues[self.index(port, class)];
         let stays = left(port, class);
         let headroom = queue.headroom.saturating_sub(queue.below + queue.headroom - stays);
         let below = queue.below.min(stays);
-        queue.is_stopped && !(headroom == 0 && below.saturating_sub(reserve) + offset <= limit)
+        self.is_stopped(port, class) && !(headroom == 0 && below.saturating_sub(reserve) + offset <= limit)
     }
 
     /// What was counted.
@@ -251,8 +264,9 @@ impl Buffer {
         &self.counters
     }
 
-    fn index(port: u16, class: u8) -> usize {
-        usize::from(port) * CLASSES + usize::from(class)
+    #[inline]
+    fn index(&self, port: u16, class: u8) -> usize {
+        usize::from(class) * self.ports.len() + usize::from(port)
     }
 
     fn is_lossless(&self, class: u8) -> bool {
@@ -271,24 +285,17 @@ impl Buffer {
         state.due |= classes;
     }
 
-    /// The classes of a port whose neighbour must wait, a bit each.
-    fn stopped_at(&self, port: u16) -> u8 {
-        let first = usize::from(port) * CLASSES;
-        let queues = self.queues[first..first + CLASSES].iter().enumerate();
-        queues.fold(0, |stopped, (class, queue)| stopped | u8::from(queue.is_stopped) << class)
-    }
-
     /// Every neighbour goes on whose headroom is empty and whose bytes are far enough below the threshold.
     fn let_go(&mut self) {
         let limit = self.threshold().get();
         let (reserve, offset) = (self.config.reserve.get(), self.config.resume_offset.get());
         let mut place = 0;
-        while let Some(index) = self.stopped.get(place).copied() {
-            let queue = &mut self.queues[usize::from(index)];
+        while let Some((port, class)) = self.stopped.get(place).copied() {
+            let queue = self.queues[self.index(port, class)];
             if queue.headroom == 0 && queue.below.saturating_sub(reserve) + offset <= limit {
-                queue.is_stopped = false;
+                self.ports[usize::from(port)].stopped &= !(1 << class);
                 self.stopped.swap_remove(place);
-                self.speak(index / CLASSES as u16, 1 << (usize::from(index) % CLASSES));
+                self.speak(port, 1 << class);
             } else {
                 place += 1;
             }
