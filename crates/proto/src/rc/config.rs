@@ -31,6 +31,8 @@ pub struct Config {
     pub recovery: Recovery,
     /// What keeps losses from ending in timeouts.
     pub mend: Mend,
+    /// For connections whose packets carry their own place.
+    pub dcp: crate::dcp::Parameters,
 }
 
 /// Why a configuration cannot work.
@@ -68,7 +70,7 @@ impl Config {
     }
 
     /// Sequence numbers that a message of `len` bytes takes: an empty one takes one.
-    pub(super) const fn packets(&self, len: u32) -> u32 {
+    pub(crate) const fn packets(&self, len: u32) -> u32 {
         if len == 0 { 1 } else { len.div_ceil(self.mtu as u32) }
     }
 }
@@ -88,6 +90,7 @@ impl Default for Config {
             reads_max: 16,
             recovery: Recovery::GoBackN,
             mend: Mend::default(),
+            dcp: crate::dcp::Parameters::default(),
         }
     }
 }

@@ -29,7 +29,7 @@
 mod config;
 mod counters;
 mod flight;
-mod inbound;
+pub(crate) mod inbound;
 mod packet;
 mod reads;
 mod recovery;
