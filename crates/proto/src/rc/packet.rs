@@ -28,6 +28,7 @@ const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
 const ACK_REQ: u8 = 1;
 const SOLICITED: u8 = 2;
 const TRIMMED: u8 = 4;
+const MARKED: u8 = 8;
 
 const MSN_MASK: u32 = (1 << 24) - 1;
 
@@ -98,6 +99,26 @@ impl Packet {
         self.ext[2] = (addr >> 32) as u32;
         self.ext[3] = addr as u32;
         self
+    }
+
+    /// The same with words behind the AETH of an acknowledgement: what a scheme says beyond it.
+    #[inline]
+    pub(crate) const fn with_said(mut self, words: [u32; 3]) -> Self {
+        self.ext = [self.ext[0], words[0], words[1], words[2]];
+        self
+    }
+
+    /// What an acknowledgement says behind its AETH.
+    #[inline]
+    pub(crate) const fn said(&self) -> [u32; 3] {
+        [self.ext[1], self.ext[2], self.ext[3]]
+    }
+
+    /// The RETH that every packet carries where packets are placed out of order, whatever the opcode.
+    #[inline]
+    pub(crate) const fn placement(&self) -> RethRepr {
+        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
+        RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] }
     }
 
     /// The RETH, if the opcode has one.
@@ -211,6 +232,19 @@ impl Packet {
         self.payload_len = 0;
         self.flags |= TRIMMED;
         self
+    }
+
+    /// The same as its receiver sees it when a switch has marked its IP header for congestion.
+    #[inline]
+    pub const fn marked(mut self) -> Self {
+        self.flags |= MARKED;
+        self
+    }
+
+    /// A switch has marked it for congestion.
+    #[inline]
+    pub const fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
     }
 
     /// A switch has cut its payload off.
