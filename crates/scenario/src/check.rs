@@ -13,6 +13,7 @@ use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::quantity::{Limit, Pace};
+use crate::recovery;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
@@ -33,6 +34,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     if let Some(ecn) = &scenario.switch.ecn {
         check_ecn(ecn).map_err(in_table(ecn.place))?;
     }
+    recovery::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();

@@ -14,6 +14,7 @@ use crate::lossless::Lossless;
 use crate::mend::Mend;
 use crate::pause::Pause;
 use crate::protect::Protect;
+use crate::recovery::SelectiveRepeat;
 use crate::route::Route;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
@@ -76,6 +77,7 @@ pub fn reference() -> String {
     push_section::<Loops>(&mut page, "[switch.loops]");
     push_section::<Deadlock>(&mut page, "[deadlock]");
     push_section::<Transport>(&mut page, "[transport]");
+    push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");

@@ -1,7 +1,7 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
-use wiremend_proto::{cc, rc};
+use wiremend_proto::{cc, rc, sr};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use crate::repeat::Repeats;
@@ -51,7 +51,9 @@ pub(crate) struct Latencies {
 /// What all connections of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
+    /// What connections of every scheme have in common, and all there is to go-back-N.
     pub(crate) config: rc::Config,
+    pub(crate) engine: Engine,
     pub(crate) op: rc::Op,
     /// A waiting ACK is replaced by a newer one.
     pub(crate) coalesce: bool,
@@ -67,6 +69,25 @@ pub(crate) struct Transport {
     pub(crate) first_psn: Psn,
     /// What ToR switches copy, if anything.
     pub(crate) repeats: Option<Repeats>,
+}
+
+/// Which engine every connection has.
+#[derive(Clone, Debug)]
+pub(crate) enum Engine {
+    /// Go-back-N and its kin.
+    GoBack,
+    /// Selective repeat.
+    Selective(Box<sr::Config>),
+}
+
+impl Transport {
+    /// The configuration of a connection that repeats selectively.
+    pub(crate) fn selective(&self) -> &sr::Config {
+        let Engine::Selective(config) = &self.engine else {
+            unreachable!("a connection has the engine of its run");
+        };
+        config
+    }
 }
 
 impl Network {

@@ -2,6 +2,26 @@
 
 use wiremend_units::Span;
 
+use crate::rc;
+
+/// What both ends of a connection agree on; one value serves all connections that share it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// What these connections have in common with those of [`rc`]. Its `window` is the bound on packets under way, its timeout
+    /// that of the last resort; its recovery and what mends losses mean nothing here.
+    pub base: rc::Config,
+    /// Everything else.
+    pub parameters: Parameters,
+}
+
+impl Config {
+    /// Why these values cannot work, if they cannot.
+    pub fn check(&self) -> Result<(), String> {
+        self.base.check().map_err(|why| why.to_string())?;
+        self.parameters.check().map_err(str::to_owned)
+    }
+}
+
 /// Parameters beside those of every reliable connection; by default DCP's, with the guarded counter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Parameters {

@@ -69,7 +69,7 @@ mod retrans_queue;
 mod state;
 mod sums;
 
-pub use config::{Fetch, Flow, Hints, Parameters, Tracking};
+pub use config::{Config, Fetch, Flow, Hints, Parameters, Tracking};
 pub use pulls::Pulls;
 pub use requester::Requester;
 pub use responder::Responder;

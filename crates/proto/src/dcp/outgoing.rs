@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use wiremend_units::Time;
 
-use crate::rc::{Config, Op, Work};
+use super::config::Config;
+use crate::rc::{self, Op, Work};
 
 /// Units in the order of their numbers.
 #[derive(Clone, Debug, Default)]
@@ -80,15 +81,15 @@ impl Unit {
 
 impl Outgoing {
     pub(super) fn push(&mut self, config: &Config, work: Work) {
-        assert!(work.len <= Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
+        assert!(work.len <= rc::Config::MESSAGE_LEN_MAX, "a message has at most 2^31 bytes");
         assert!(
             work.op != Op::Read,
             "a read is not offered here: its data are answers, which nobody bounces"
         );
-        let mut left = config.packets(work.len);
+        let mut left = config.base.packets(work.len);
         let mut offset = 0;
         while left > 0 {
-            let packets = left.min(config.dcp.unit_packets);
+            let packets = left.min(config.parameters.unit_packets);
             self.units.push_back(Unit {
                 work: work.id,
                 addr: work.addr,
@@ -107,7 +108,7 @@ impl Outgoing {
             });
             self.tail += u64::from(packets);
             left -= packets;
-            offset = offset.wrapping_add(packets.wrapping_mul(u32::from(config.mtu)));
+            offset = offset.wrapping_add(packets.wrapping_mul(u32::from(config.base.mtu)));
         }
         self.messages += 1;
         if work.op == Op::Send || work.imm.is_some() {

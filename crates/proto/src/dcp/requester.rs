@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 
-use super::config::{Flow, Parameters};
+use super::config::{Config, Flow, Parameters};
 use super::counters::Sender;
 use super::credit::Credit;
 use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
@@ -12,7 +12,7 @@ use super::outgoing::{Outgoing, Unit};
 use super::retrans_queue::{Entry, RetransQueue};
 use crate::rc::inbound::Shape;
 use crate::rc::{
-    Arrival, Completion, Config, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
+    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
 };
 
 /// The sending half of a connection.
@@ -84,8 +84,8 @@ impl Requester {
 
     /// Takes a work request, which is no READ. On a connection in error it completes as flushed.
     pub fn post(&mut self, config: &Config, _now: Time, work: Work) {
-        self.timeout = config.timeout;
-        self.quiet = config.dcp.hints.and_then(|hints| hints.probe_after);
+        self.timeout = config.base.timeout;
+        self.quiet = config.parameters.hints.and_then(|hints| hints.probe_after);
         self.outgoing.push(config, work);
     }
 
@@ -102,12 +102,12 @@ impl Requester {
             return false;
         }
         let again = || self.queue.is_ready(now) || !self.replays.is_empty();
-        self.probe_due || self.is_open(config) && (again() || self.has_new(&config.dcp))
+        self.probe_due || self.is_open(config) && (again() || self.has_new(&config.parameters))
     }
 
     #[inline]
     fn is_open(&self, config: &Config) -> bool {
-        self.credit.is_open(config.dcp.flow, config.window.min(self.allowed))
+        self.credit.is_open(config.parameters.flow, config.base.window.min(self.allowed))
     }
 
     /// Whether a packet that was never sent may be, as far as the receiver's room goes.
@@ -138,13 +138,13 @@ impl Requester {
         if !self.is_open(config) {
             return None;
         }
-        if let Some(entry) = self.queue.pop(&config.dcp.fetch, now) {
+        if let Some(entry) = self.queue.pop(&config.parameters.fetch, now) {
             return Some(self.data(config, now, entry, Purpose::Again));
         }
         if let Some(entry) = self.next_replay() {
             return Some(self.data(config, now, entry, Purpose::Again));
         }
-        if !self.has_new(&config.dcp) {
+        if !self.has_new(&config.parameters) {
             return None;
         }
         let seq = self.outgoing.next;
@@ -180,9 +180,9 @@ impl Requester {
         let is_last = entry.seq + 1 == unit.end();
         let ask = is_last
             || purpose == Purpose::Again
-            || self.unasked >= config.ack_every
+            || self.unasked >= config.base.ack_every
             || !self.is_open(config)
-            || !self.has_new(&config.dcp);
+            || !self.has_new(&config.parameters);
         if ask {
             self.unasked = 0;
         }
@@ -192,12 +192,12 @@ impl Requester {
             self.counters.retransmitted_bytes += u64::from(packet.payload_len);
         }
         let copy = unit.round.saturating_add(u8::from(purpose == Purpose::Again && unit.round == 0));
-        Transmit { packet: packet.with_ack_req(ask), work: unit.work, offset, copy, purpose }
+        Transmit { packet: packet.with_ack_req(ask), work: unit.work, offset, copy, path: 0, purpose }
     }
 
     fn packet(&self, config: &Config, unit: &Unit, entry: Entry) -> (Packet, u32) {
-        let offset = unit.offset(entry.seq, config.mtu);
-        let (first, last) = unit.bounds(offset, config.mtu);
+        let offset = unit.offset(entry.seq, config.base.mtu);
+        let (first, last) = unit.bounds(offset, config.base.mtu);
         let shape = Shape { op: unit.op, first, last };
         let place = match unit.op {
             Op::Send => Target::Buffer { number: unit.buffer, offset },
@@ -208,7 +208,7 @@ impl Requester {
         let psn = self.psn(entry.seq);
         let header = Header { psn, unit: entry.unit as u32 & UNIT_MASK, round: unit.round, place };
         let packet = Packet::new(shape.opcode(unit.imm.is_some()), self.peer, psn)
-            .with_payload(unit.payload_at(offset, config.mtu))
+            .with_payload(unit.payload_at(offset, config.base.mtu))
             .with_imm(unit.imm.unwrap_or(0));
         (header.write(packet, entry.seq + 1 == unit.end()), offset)
     }
@@ -224,7 +224,7 @@ impl Requester {
         self.counters.packets += 1;
         let (packet, offset) = self.packet(config, &unit, Entry { seq, unit: self.outgoing.acknowledged });
         let packet = packet.probing().with_ack_req(true);
-        Some(Transmit { packet, work: unit.work, offset, copy: unit.round, purpose: Purpose::Dummy })
+        Some(Transmit { packet, work: unit.work, offset, copy: unit.round, path: 0, purpose: Purpose::Dummy })
     }
 
     /// Takes an answer, or a header that came back. Whatever is late, doubled or makes no sense changes nothing and
@@ -262,7 +262,7 @@ impl Requester {
                 if unit.round == header.round && entry.unit as u32 & UNIT_MASK == header.unit =>
             {
                 unit.touched = now;
-                self.queue.push(&config.dcp.fetch, now, entry);
+                self.queue.push(&config.parameters.fetch, now, entry);
             }
             _ => self.counters.ignored += 1,
         }
@@ -310,7 +310,7 @@ impl Requester {
         let first = self.outgoing.oldest().map_or(self.outgoing.tail, |unit| unit.first);
         self.floor = self.floor.max(first);
         if !self.queue.is_empty() {
-            self.queue.retain(&config.dcp.fetch, now, |entry| entry.unit >= acknowledged);
+            self.queue.retain(&config.parameters.fetch, now, |entry| entry.unit >= acknowledged);
         }
         self.replays.retain(|unit| *unit >= acknowledged);
         if first == self.outgoing.next {
@@ -329,7 +329,7 @@ impl Requester {
             let replayed = unit.replay <= entry.seq;
             if !replayed && !self.queue.contains(entry) {
                 unit.touched = now;
-                self.queue.push(&config.dcp.fetch, now, entry);
+                self.queue.push(&config.parameters.fetch, now, entry);
                 vanished += 1;
             }
         }
@@ -357,7 +357,7 @@ impl Requester {
         unit.round = unit.round.wrapping_add(1);
         (unit.touched, unit.since) = (now, now);
         unit.replay = unit.first;
-        self.queue.retain(&config.dcp.fetch, now, |entry| entry.unit != number);
+        self.queue.retain(&config.parameters.fetch, now, |entry| entry.unit != number);
         if !self.replays.contains(&number) {
             self.replays.push_back(number);
         }
@@ -396,7 +396,7 @@ impl Requester {
         if self.failed.is_some() {
             return None;
         }
-        self.queue.advance(&config.dcp.fetch, now);
+        self.queue.advance(&config.parameters.fetch, now);
         let oldest = *self.outgoing.oldest().filter(|unit| unit.since != Time::MAX)?;
         if now < after(oldest.since, self.timeout) {
             self.probe_due |= now >= self.probe_at(oldest.touched);
@@ -411,7 +411,7 @@ impl Requester {
             op: oldest.op,
             nak_received: self.counters.retransmitted_packets > 0,
             dummy: false,
-            fatal: self.retries >= config.retry_count,
+            fatal: self.retries >= config.base.retry_count,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
@@ -424,7 +424,7 @@ impl Requester {
 
     /// Every unit that nothing was heard of for a timeout is sent anew: if a link was gone, they all were on it.
     fn restart_quiet(&mut self, config: &Config, now: Time) {
-        let quiet = |unit: &Unit| after(unit.since, config.timeout) <= now;
+        let quiet = |unit: &Unit| after(unit.since, config.base.timeout) <= now;
         let numbers: Vec<u64> =
             self.outgoing.under_way().filter(|(_, unit)| quiet(unit)).map(|(number, _)| number).collect();
         for number in numbers {
@@ -503,7 +503,7 @@ impl Requester {
 
     /// Whether a receiver has to pull.
     pub fn is_pulled(config: &Config) -> bool {
-        config.dcp.flow != Flow::Window
+        config.parameters.flow != Flow::Window
     }
 
     fn psn(&self, seq: u64) -> Psn {

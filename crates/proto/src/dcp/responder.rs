@@ -5,13 +5,13 @@ use std::collections::{BTreeSet, VecDeque};
 use wiremend_units::{Psn, QpNum, Time};
 
 use super::bits::{Bits, Mark};
-use super::config::{Flow, Parameters, Tracking};
+use super::config::{Config, Flow, Parameters, Tracking};
 use super::counters::Receiver;
 use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
 use super::inbox::{End, Inbox, Round};
 use super::sums::Verdict;
 use crate::rc::inbound::{Shape, payload_fits};
-use crate::rc::{Config, Message, Outcome, Packet, Place, ResponderCounters};
+use crate::rc::{Message, Outcome, Packet, Place, ResponderCounters};
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl Responder {
     pub fn new(config: &Config, peer: QpNum, first: Psn) -> Self {
         Self {
             inbox: Inbox::default(),
-            bits: Bits::new(config.dcp.tracking),
+            bits: Bits::new(config.parameters.tracking),
             returned: BTreeSet::new(),
             hinted: 0,
             high: 0,
@@ -83,10 +83,10 @@ impl Responder {
         if packet.is_probe() {
             return self.on_probe(config, &arriving);
         }
-        if !payload_fits(config, arriving.shape, packet.payload_len) {
+        if !payload_fits(&config.base, arriving.shape, packet.payload_len) {
             return self.ignore();
         }
-        if config.dcp.flow != Flow::Window {
+        if config.parameters.flow != Flow::Window {
             self.owed += 1;
         }
         if arriving.unit < self.inbox.expected {
@@ -94,7 +94,7 @@ impl Responder {
             return self.on_double();
         }
         let ahead = arriving.unit - self.inbox.expected;
-        if ahead >= u64::from(config.dcp.units_max) || arriving.seq - self.inbox.first >= SPAN_MAX {
+        if ahead >= u64::from(config.parameters.units_max) || arriving.seq - self.inbox.first >= SPAN_MAX {
             return self.send_back(packet);
         }
         self.on_whole(config, packet, &arriving)
@@ -143,7 +143,7 @@ impl Responder {
             unit.end = Some(End { last: seq, payload: packet.payload_len, op: shape.op, imm, closes });
         }
         while self.head_is_complete(config) {
-            self.close(config.mtu);
+            self.close(config.base.mtu);
             // The packet that asked may have come long before the one that was missing.
             self.acknowledge = true;
         }
@@ -158,7 +158,7 @@ impl Responder {
         if let Some(bits) = &self.bits {
             return bits.floor() >= self.inbox.first + u64::from(packets);
         }
-        if config.dcp.tracking == Tracking::Counter || count < packets {
+        if config.parameters.tracking == Tracking::Counter || count < packets {
             return count == packets;
         }
         match self.inbox.judge(self.inbox.first + u64::from(packets) - 1) {
@@ -206,20 +206,20 @@ impl Responder {
         }
         self.seen.cut += 1;
         self.progress.cut = self.progress.cut.wrapping_add(1);
-        if config.dcp.flow != Flow::Window {
+        if config.parameters.flow != Flow::Window {
             self.owed += 1;
         }
         if arriving.unit < self.inbox.expected {
             self.acknowledge = true;
             return Outcome::Duplicate;
         }
-        let fits = arriving.unit - self.inbox.expected < u64::from(config.dcp.units_max);
+        let fits = arriving.unit - self.inbox.expected < u64::from(config.parameters.units_max);
         if fits && arriving.seq - self.inbox.first < SPAN_MAX {
             let unit = self.inbox.unit(arriving.unit);
             if unit.enter(arriving.header.round) == Round::Current {
                 unit.cut += 1;
             }
-            if config.dcp.hints.is_some() && self.bits.is_some() {
+            if config.parameters.hints.is_some() && self.bits.is_some() {
                 self.returned.insert(arriving.seq);
             }
             self.note_order(arriving.seq);
@@ -344,7 +344,7 @@ const SPAN_MAX: u64 = Psn::HALF as u64;
 impl Responder {
     /// A packet came. What it has passed by more than the allowance is named, once.
     fn hint(&mut self, config: &Config, seq: u64) {
-        let Some(hints) = config.dcp.hints else { return };
+        let Some(hints) = config.parameters.hints else { return };
         let limit = seq.saturating_sub(u64::from(hints.allowance));
         if let Some(bits) = &self.bits {
             let from = self.hinted.max(bits.floor());
@@ -360,7 +360,7 @@ impl Responder {
         let Some(head) = self.inbox.head() else { return };
         let Some(end) = head.end else { return };
         if !head.told && head.cut == 0 && limit > end.last {
-            self.report_head(&config.dcp, end.last);
+            self.report_head(&config.parameters, end.last);
         }
     }
 
@@ -379,7 +379,7 @@ impl Responder {
         let unit = self.inbox.unit(arriving.unit);
         if unit.enter(arriving.header.round) == Round::Current {
             (unit.told, unit.given_up) = (false, false);
-            self.report_head(&config.dcp, arriving.seq);
+            self.report_head(&config.parameters, arriving.seq);
         }
         Outcome::Duplicate
     }

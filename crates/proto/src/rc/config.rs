@@ -31,13 +31,17 @@ pub struct Config {
     pub recovery: Recovery,
     /// What keeps losses from ending in timeouts.
     pub mend: Mend,
-    /// For connections whose packets carry their own place.
-    pub dcp: crate::dcp::Parameters,
 }
 
 /// Why a configuration cannot work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadConfig(&'static str);
+
+impl BadConfig {
+    pub(crate) const fn because(why: &'static str) -> Self {
+        Self(why)
+    }
+}
 
 impl std::fmt::Display for BadConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,7 +94,6 @@ impl Default for Config {
             reads_max: 16,
             recovery: Recovery::GoBackN,
             mend: Mend::default(),
-            dcp: crate::dcp::Parameters::default(),
         }
     }
 }

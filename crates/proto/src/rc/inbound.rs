@@ -181,7 +181,7 @@ pub(crate) fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
     }
 }
 
-fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
+pub(crate) fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
     let payload = packet.payload_len as u32;
     let right = match (shape.op, shape.last) {
         (Op::Read, _) => true,

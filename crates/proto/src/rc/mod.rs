@@ -35,7 +35,7 @@ mod reads;
 mod recovery;
 mod requester;
 mod responder;
-mod send_queue;
+pub(crate) mod send_queue;
 mod work;
 
 use wiremend_units::{Psn, QpNum, Time};

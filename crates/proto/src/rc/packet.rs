@@ -31,8 +31,9 @@ const SOLICITED: u8 = 2;
 const TRIMMED: u8 = 4;
 const BOUNCED: u8 = 8;
 const PLACED: u8 = 16;
+/// Of a request: a question. Of an answer: the wish to count anew.
 const PROBE: u8 = 32;
-const RECOUNT: u8 = 64;
+const MARKED: u8 = 64;
 const UNIT_END: u8 = 128;
 
 const MSN_MASK: u32 = (1 << 24) - 1;
@@ -104,6 +105,26 @@ impl Packet {
         self.ext[2] = (addr >> 32) as u32;
         self.ext[3] = addr as u32;
         self
+    }
+
+    /// The same with words behind the AETH of an acknowledgement: what a scheme says beyond it.
+    #[inline]
+    pub(crate) const fn with_said(mut self, words: [u32; 3]) -> Self {
+        self.ext = [self.ext[0], words[0], words[1], words[2]];
+        self
+    }
+
+    /// What an acknowledgement says behind its AETH.
+    #[inline]
+    pub(crate) const fn said(&self) -> [u32; 3] {
+        [self.ext[1], self.ext[2], self.ext[3]]
+    }
+
+    /// The RETH that every packet carries where packets are placed out of order, whatever the opcode.
+    #[inline]
+    pub(crate) const fn placement(&self) -> RethRepr {
+        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
+        RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] }
     }
 
     /// The RETH, if the opcode has one.
@@ -224,6 +245,19 @@ impl Packet {
         self
     }
 
+    /// The same as its receiver sees it when a switch has marked its IP header for congestion.
+    #[inline]
+    pub const fn marked(mut self) -> Self {
+        self.flags |= MARKED;
+        self
+    }
+
+    /// A switch has marked it for congestion.
+    #[inline]
+    pub const fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
+    }
+
     /// A switch has cut its payload off.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {
@@ -255,13 +289,13 @@ impl Packet {
     /// It asks what is missing and carries nothing: see [`crate::dcp`].
     #[inline]
     pub const fn is_probe(&self) -> bool {
-        self.flags & PROBE != 0
+        self.flags & PROBE != 0 && !self.opcode.is_response()
     }
 
     /// It asks for a whole unit to be sent and counted anew: see [`crate::dcp`].
     #[inline]
     pub const fn is_recount(&self) -> bool {
-        self.flags & RECOUNT != 0
+        self.flags & PROBE != 0 && self.opcode.is_response()
     }
 
     /// It is the last of what is counted together: see [`crate::dcp`].
@@ -288,7 +322,7 @@ impl Packet {
     /// The same as a wish to count anew.
     #[inline]
     pub(crate) const fn recounting(mut self) -> Self {
-        self.flags |= RECOUNT;
+        self.flags |= PROBE;
         self
     }
 

@@ -7,6 +7,7 @@ mod pause;
 mod protect;
 mod remedy;
 mod route;
+mod selective;
 mod topology;
 mod workload;
 
@@ -23,7 +24,7 @@ use crate::egress::Egress;
 use crate::host::{Host, Tally};
 use crate::lossless::Lossless;
 use crate::mark::Marking;
-use crate::network::{Latencies, Network, Transport, purpose};
+use crate::network::{Engine, Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
 use crate::rare::Rare;
@@ -88,7 +89,9 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         host_tx: topology.host_tx_latency,
         host_rx: topology.host_rx_latency,
     };
-    let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
+    let mut net = Network::new(graph, latencies, transport(scenario), options.seed);
+    net.transport.engine = selective::engine(&scenario.transport, &net);
+    let net = Arc::new(net);
     let memory = Memory {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
@@ -228,8 +231,9 @@ fn transport(scenario: &Scenario) -> Transport {
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
         recovery: match transport.recovery {
-            Recovery::GoBackN => rc::Recovery::GoBackN,
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
+            // Other engines do not ask.
+            _ => rc::Recovery::GoBackN,
         },
         mend: mend(&scenario.mend),
     };
@@ -245,6 +249,8 @@ fn transport(scenario: &Scenario) -> Transport {
     };
     Transport {
         config,
+        // Other engines have to know the paths, which are not known yet.
+        engine: Engine::GoBack,
         op,
         coalesce: transport.ack_coalescing,
         per_pair: transport.qp == QueuePairs::PerPair,

@@ -12,6 +12,7 @@ use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
+use super::engine::RequesterEngine;
 use super::{Context, Host};
 use crate::app::{Done, Ended, Post};
 use crate::frame::{self, Frame};
@@ -20,7 +21,7 @@ use crate::network::{Network, Way, purpose};
 use crate::notice::News;
 
 pub(super) struct Connection {
-    pub(super) requester: rc::Requester,
+    pub(super) requester: RequesterEngine,
     pub(super) control: Control,
     pub(super) dst: HostId,
     pub(super) serial: u32,
@@ -112,7 +113,7 @@ impl Host {
             rkey: connection.serial,
             imm: None,
         };
-        connection.requester.post(&transport.config, cx.now, work);
+        connection.requester.post(transport, cx.now, work);
         self.settle(cx, slot);
     }
 
@@ -126,7 +127,7 @@ impl Host {
         let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
         let entropy = 0xC000 | random as u16;
         let control = self.control(cx.net, dst, entropy);
-        let mut requester = rc::Requester::new(qp, transport.first_psn);
+        let mut requester = RequesterEngine::new(transport, qp);
         requester.allow(control.window());
         let connection = Connection {
             requester,
@@ -195,7 +196,7 @@ impl Host {
                     self.counters.naks += u64::from(!copied);
                     self.counters.nak_copies += u64::from(copied);
                 }
-                connection.requester.on_packet(&cx.net.transport.config, cx.now, &frame.packet);
+                connection.requester.on_answer(&cx.net.transport, cx.now, frame, connection.entropy);
                 if connection.control.has_window() {
                     connection.follow(cx.now, frame.packet.is_nak());
                 }
@@ -208,7 +209,7 @@ impl Host {
     /// After anything happened to a requester: completions, its timer, its place in the NIC's ring.
     #[inline]
     pub(super) fn settle(&mut self, cx: &mut Context<'_>, slot: u32) {
-        let config = &cx.net.transport.config;
+        let transport = &cx.net.transport;
         while let Some(completion) = self.connections[slot as usize].requester.poll_completion() {
             self.complete(cx, slot, completion);
             if !self.connections[slot as usize].open {
@@ -223,7 +224,7 @@ impl Host {
         }
         self.note_timer(cx, slot);
         let connection = &mut self.connections[slot as usize];
-        if !connection.queued && connection.requester.ready(config, cx.now) {
+        if !connection.queued && connection.requester.ready(transport, cx.now) {
             connection.queued = true;
             let class = connection.class;
             self.nic.ring(class).ready.push_back(super::nic::Sender::requester(slot));
@@ -260,7 +261,7 @@ impl Host {
             if !connection.open {
                 continue;
             }
-            if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport.config, cx.now) {
+            if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport, cx.now) {
                 let (dst, serial) = (connection.dst, connection.serial);
                 connection.control.on_timeout(cx.now);
                 connection.requester.allow(connection.control.window());

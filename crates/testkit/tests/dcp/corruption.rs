@@ -1,7 +1,6 @@
 //! A corrupted packet leaves no header. What that costs, and what hints buy.
 
-use wiremend_proto::dcp::{Hints, Parameters, Tracking};
-use wiremend_proto::rc::Config;
+use wiremend_proto::dcp::{Config, Hints, Parameters, Tracking};
 use wiremend_units::Span;
 
 use crate::config;

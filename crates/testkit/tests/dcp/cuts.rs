@@ -1,11 +1,11 @@
 //! What DCP is about: cut packets come back as headers and are sent again, whatever the order.
 
-use wiremend_proto::dcp::{Fetch, Parameters};
-use wiremend_proto::rc::{Config, Op};
+use wiremend_proto::dcp::{Config, Fetch, Parameters};
+use wiremend_proto::rc::{self, Op};
 use wiremend_units::{Psn, Span};
 
-use crate::config;
 use crate::pair::{Fate, Luck, Pair};
+use crate::{based, config};
 
 /// D7: any packet, at any place, as often as one likes.
 #[test]
@@ -45,10 +45,11 @@ fn disorder_alone_repeats_nothing() {
 fn what_comes_back_goes_before_what_is_new() {
     let mut order = Vec::new();
     let (tell, told) = std::sync::mpsc::channel();
-    let mut pair = Pair::new(Config { window: 8, ..config(Parameters::DCP) }).rule(move |packet, nth| {
-        tell.send(packet.psn).expect("someone listens");
-        if nth == 2 { Fate::Cut } else { Fate::Pass }
-    });
+    let mut pair =
+        Pair::new(based(config(Parameters::DCP), |base| base.window = 8)).rule(move |packet, nth| {
+            tell.send(packet.psn).expect("someone listens");
+            if nth == 2 { Fate::Cut } else { Fate::Pass }
+        });
     pair.write(256 * 40);
     pair.run_until_idle();
     pair.assert_delivered();
@@ -62,7 +63,7 @@ fn what_comes_back_goes_before_what_is_new() {
 #[test]
 fn acknowledgements_may_get_lost() {
     let luck = Luck { loss_ppm: 0, ..Luck::default() };
-    let mut pair = Pair::new(Config { ack_every: 7, ..config(Parameters::DCP) }).impair(luck, 3);
+    let mut pair = Pair::new(based(config(Parameters::DCP), |base| base.ack_every = 7)).impair(luck, 3);
     pair.write(256 * 300);
     pair.run_until_idle();
     pair.assert_delivered();
@@ -75,11 +76,11 @@ fn acknowledgements_may_get_lost() {
 fn resending_crawls_without_batches() {
     let took = |batch| {
         let fetch = Fetch { round_trip: Span::from_us(1), batch };
-        let dcp = Parameters { fetch, ..Parameters::DCP };
-        let base = Config { mtu: 1024, window: 400, timeout: None, ..config(Parameters::DCP) };
+        let parameters = Parameters { fetch, ..Parameters::DCP };
+        let base = rc::Config { mtu: 1024, window: 400, timeout: None, ..rc::Config::default() };
         // Every packet is cut once.
-        let mut pair =
-            Pair::new(Config { dcp, ..base }).rule(|_, nth| if nth <= 400 { Fate::Cut } else { Fate::Pass });
+        let mut pair = Pair::new(Config { base, parameters })
+            .rule(|_, nth| if nth <= 400 { Fate::Cut } else { Fate::Pass });
         pair.write(1024 * 400);
         pair.run_until_idle();
         pair.assert_delivered();

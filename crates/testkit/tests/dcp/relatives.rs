@@ -1,6 +1,6 @@
 //! NDP and CP.
 
-use wiremend_proto::dcp::Parameters;
+use wiremend_proto::dcp::{Config, Parameters};
 use wiremend_units::{Span, Time};
 
 use crate::config;
@@ -50,7 +50,7 @@ fn lost_pulls_are_made_up_for() {
 #[test]
 fn cp_takes_the_time_of_its_software() {
     let run = |dcp| {
-        let mut pair = Pair::new(wiremend_proto::rc::Config { dcp, ..config(dcp) })
+        let mut pair = Pair::new(Config { parameters: dcp, ..config(dcp) })
             .rule(|_, nth| if nth == 20 { Fate::Cut } else { Fate::Pass });
         pair.write(256 * 20);
         pair.run_until_idle();

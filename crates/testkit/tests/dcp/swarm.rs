@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use wiremend_proto::dcp::{Fetch, Flow, Hints, Parameters, Tracking};
-use wiremend_proto::rc::{AethRepr, Config, NakCode, Op, Packet, Status, Syndrome};
+use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
+use wiremend_proto::rc::{self, AethRepr, NakCode, Op, Packet, Status, Syndrome};
 use wiremend_testkit::Dice;
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
@@ -70,16 +70,13 @@ fn stories() -> impl Strategy<Value = Story> {
     );
     let config = (
         parameters(),
-        prop::sample::select(vec![1_u32, 2, 9, 64, Config::WINDOW_MAX]),
+        prop::sample::select(vec![1_u32, 2, 9, 64, rc::Config::WINDOW_MAX]),
         prop::sample::select(vec![1_u32, 3, 64]),
     )
-        .prop_map(|(dcp, window, ack_every)| Config {
-            mtu: 256,
-            timeout: Some(TIMEOUT),
-            window,
-            ack_every,
-            dcp,
-            ..Config::default()
+        .prop_map(|(parameters, window, ack_every)| {
+            let base =
+                rc::Config { mtu: 256, timeout: Some(TIMEOUT), window, ack_every, ..rc::Config::default() };
+            Config { base, parameters }
         });
     let first = prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010];
     let len = prop_oneof![Just(0_u32), 1_u32..600, prop::sample::select(vec![256, 512, 2560]), 1_u32..9_000];
@@ -123,7 +120,7 @@ fn judge(story: &Story, pair: &Pair) -> Result<(), String> {
     if !vanishes && luck.duplicate_ppm == 0 && pair.expiries > 0 {
         return Err("a timeout, although every packet or its header came".to_owned());
     }
-    let probe = story.config.dcp.hints.and_then(|hints| hints.probe_after);
+    let probe = story.config.parameters.hints.and_then(|hints| hints.probe_after);
     let patient = probe.is_none_or(|quiet| quiet > ROUND_TRIP);
     let calm = patient && !vanishes && luck.duplicate_ppm + luck.reorder_ppm == 0;
     if calm && pair.counters().retransmitted_packets != pair.seen().cut {
@@ -219,5 +216,6 @@ proptest! {
 }
 
 fn open_to(dcp: Parameters) -> Config {
-    Config { mtu: 256, timeout: Some(TIMEOUT), window: 64, dcp, ..Config::default() }
+    let base = rc::Config { mtu: 256, timeout: Some(TIMEOUT), window: 64, ..rc::Config::default() };
+    Config { base, parameters: dcp }
 }
