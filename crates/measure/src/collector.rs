@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Added, Congestion, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles,
-    RowDigest, Share, TimeoutCounts, VariantSummary,
+    RowDigest, Share, TimeoutCounts, Trims, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -44,6 +44,8 @@ pub struct Counters {
     pub flow_control: FlowControl,
     /// What marks and congestion control did.
     pub congestion: Congestion,
+    /// What switches that trim did.
+    pub trims: Trims,
     /// Deadlocks, and what was done about them.
     pub deadlocks: Deadlocks,
     /// NAKs that requesters received as they were sent.
@@ -142,8 +144,10 @@ impl Collector {
             protection: counters.protection,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
+            trims: counters.trims,
             deadlocks: counters.deadlocks,
             deadlock: None,
+            notes: Vec::new(),
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -169,6 +173,7 @@ impl std::ops::AddAssign for Counters {
         self.protection += other.protection;
         self.flow_control += other.flow_control;
         self.congestion += other.congestion;
+        self.trims += other.trims;
         self.deadlocks += other.deadlocks;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;

@@ -47,6 +47,7 @@ mod special;
 mod summary;
 mod timeout;
 mod trace;
+mod trims;
 
 pub use added::{Added, Frames};
 pub use collector::{Collector, Counters};
@@ -62,3 +63,4 @@ pub use series::{Metric, SeriesRow};
 pub use summary::{Dropped, Quantiles, Share, Summary, VariantSummary};
 pub use timeout::{TimeoutCause, TimeoutCounts};
 pub use trace::{Fate, PacketKind, TraceDrop, TracePacket, TraceRecord, TraceWhat};
+pub use trims::Trims;

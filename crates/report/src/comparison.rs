@@ -119,6 +119,9 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::count(variant.congestion.cnps_sent)
         });
     }
+    if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
+        trims(&mut table);
+    }
     if table.any(|variant| {
         variant.deadlocks.found + variant.deadlocks.dropped_frames() + variant.deadlocks.storms
     }) {
@@ -175,6 +178,19 @@ fn flow_control(table: &mut Columns<'_>) {
     });
 }
 
+/// What switches that trim did.
+fn trims(table: &mut Columns<'_>) {
+    table.number("trimmed", "packets that switches cut to their headers", |variant| {
+        human::count(variant.trims.trimmed)
+    });
+    table.number("headers lost", "header-only packets for which a control queue had no room", |variant| {
+        human::count(variant.trims.headers_dropped)
+    });
+    table.number("ACKs dropped", "acknowledgements that met a queue above the threshold", |variant| {
+        human::count(variant.trims.acks_dropped)
+    });
+}
+
 /// Deadlocks, and what was done about them.
 fn deadlocks(table: &mut Columns<'_>) {
     table.number(
@@ -219,6 +235,21 @@ pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
         [variant.deadlock.as_ref().map(|found| deadlock(variant, found)), failed]
     };
     variants.iter().flat_map(lines).flatten().collect()
+}
+
+/// What a reader of the numbers should know. A note that all variants share stands once, without their names.
+pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for variant in variants {
+        for note in &variant.notes {
+            let is_shared = variants.iter().all(|other| other.notes.contains(note));
+            let line = if is_shared { note.clone() } else { format!("{}: {note}", variant.name) };
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
 }
 
 /// Names a deadlock: when, who waits for whom, and what became of it.

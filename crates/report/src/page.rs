@@ -113,6 +113,9 @@ fn write_table(html: &mut String, variants: &[VariantSummary]) {
     for line in comparison::failures(variants) {
         let _ = writeln!(html, "<p class=\"bad\">{}</p>", Escaped(&line));
     }
+    for line in comparison::notes(variants) {
+        let _ = writeln!(html, "<p>Note: {}</p>", Escaped(&line));
+    }
     html.push_str(
         "<p class=\"faint\">Completion times count from post to the requester's last completion, of finished flows \
          only.</p>\n<details>\n<summary>More numbers</summary>\n",

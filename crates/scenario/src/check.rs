@@ -33,6 +33,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     if let Some(ecn) = &scenario.switch.ecn {
         check_ecn(ecn).map_err(in_table(ecn.place))?;
     }
+    if let Some(trim) = &scenario.switch.trim {
+        trim.check(scenario).map_err(in_table(trim.place))?;
+    }
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();

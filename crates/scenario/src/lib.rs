@@ -63,6 +63,7 @@ mod switch;
 mod topology;
 mod transport;
 mod tree;
+mod trim;
 mod value;
 mod workload;
 
@@ -89,5 +90,6 @@ pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};
 pub use topology::{Arity, Chain, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology};
 pub use transport::{Mtu, Operation, QueuePairs, Recovery, Transport};
+pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};
 pub use workload::{App, Cbr, Flows, List, PingPong, Poisson, Stream, Workload};

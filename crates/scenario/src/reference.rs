@@ -19,6 +19,7 @@ use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
 use crate::topology::Topology;
 use crate::transport::Transport;
+use crate::trim::Trim;
 use crate::workload::Workload;
 
 const OPENING: &str = r#"# Scenario files
@@ -70,6 +71,7 @@ pub fn reference() -> String {
     push_section::<Switch>(&mut page, "[switch]");
     push_section::<Lossless>(&mut page, "[switch.lossless]");
     push_section::<Ecn>(&mut page, "[switch.ecn]");
+    push_section::<Trim>(&mut page, "[switch.trim]");
     push_section::<Watchdog>(&mut page, "[switch.watchdog]");
     push_section::<Demotion>(&mut page, "[switch.demotion]");
     push_section::<Probes>(&mut page, "[switch.probes]");

@@ -7,6 +7,7 @@ use crate::deadlock::{Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::lossless::Lossless;
 use crate::quantity::Within;
+use crate::trim::Trim;
 use crate::value::Placed;
 
 /// How the output ports of all switches divide their link among traffic classes.
@@ -37,6 +38,9 @@ pub struct Switch {
     /// Switches that mark frames when queues are long: see [switch.ecn](#switchecn).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Placed<Ecn>>,
+    /// Switches that cut packets to their headers when queues are long: see [switch.trim](#switchtrim).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Placed<Trim>>,
     /// A watchdog at each port: see [switch.watchdog](#switchwatchdog).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Placed<Watchdog>>,

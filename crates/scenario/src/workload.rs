@@ -7,6 +7,7 @@ use wiremend_units::{Bytes, Rate, Span, Time};
 use crate::name::{Host, Hosts, Sizes};
 use crate::pattern::{Endpoints, Pattern};
 use crate::quantity::{Load, Within};
+use crate::transport::Transport;
 use crate::value::{self, Placed, Shown};
 
 /// Something that hosts do. A scenario has one or more of these tables, and they go on side by side.
@@ -31,6 +32,14 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The class of its packets.
+    pub fn class_in(&self, transport: &Transport) -> u8 {
+        match &self.app {
+            App::Cbr(_) => self.load_class(),
+            _ => self.class.unwrap_or(transport.class).get(),
+        }
+    }
+
     /// The class of an open-loop load.
     pub fn load_class(&self) -> u8 {
         self.class.map_or(0, Within::get)
@@ -261,6 +270,9 @@ pub struct Cbr {
     /// Time to live.
     #[serde(default = "ttl")]
     pub ttl: Within<u8, 1, 255>,
+    /// Whether switches may trim its frames: see [switch.trim](#switchtrim).
+    #[serde(default)]
+    pub trimmable: bool,
     /// When it ends; if left out, with the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Time>")]

@@ -49,6 +49,7 @@ mod script;
 mod simulation;
 mod source;
 mod store;
+mod trim;
 mod wires;
 
 pub use build::{BuildError, Files, Phase, network, phases};

@@ -65,6 +65,8 @@ pub(crate) struct Transport {
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
+    /// Its receivers make sense of header-only packets, so that switches may trim what it sends.
+    pub(crate) trims: bool,
     /// What ToR switches copy, if anything.
     pub(crate) repeats: Option<Repeats>,
 }

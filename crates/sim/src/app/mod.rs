@@ -94,6 +94,8 @@ pub(crate) struct Raw {
     pub(crate) len: u16,
     pub(crate) ttl: u8,
     pub(crate) class: u8,
+    /// Switches may cut it to its headers.
+    pub(crate) trimmable: bool,
 }
 
 impl Done {

@@ -8,6 +8,7 @@ mod protect;
 mod remedy;
 mod route;
 mod topology;
+mod trim;
 mod workload;
 
 use std::sync::Arc;
@@ -67,6 +68,8 @@ pub(crate) struct Built {
     pub(crate) parts: Vec<Part>,
     pub(crate) limits: Limits,
     pub(crate) net: Arc<Network>,
+    /// What a reader of the results should know.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Bytes of state that a lane, a host and an entry of the routes take, roughly: for refusing what cannot fit.
@@ -106,7 +109,10 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let buffers = lossless::place(scenario, &net)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
+    let mut notes = Vec::new();
+    let trim = trim::plan(scenario, &net, &mut notes)?;
+    let ports =
+        ports(scenario, options, trim, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
@@ -116,6 +122,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         part.wires.marking = scenario.switch.ecn.as_ref().map(|ecn| {
             Box::new(Marking::new(congestion::curve(ecn), net.seed, net.graph.lane_count() as usize))
         });
+        part.wires.trimming = ports.trim.as_ref().map(|trim| Box::new(trim.trimming()));
         part.script =
             Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
     }
@@ -134,9 +141,13 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
         net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane, lazy));
     }
-    if scenario.switch.ecn.is_some() {
-        for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
-            parts[owner(lane)].wires.set_marking(lane);
+    for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
+        let wires = &mut parts[owner(lane)].wires;
+        if wires.marking.is_some() {
+            wires.set_marking(lane);
+        }
+        if wires.trimming.is_some() {
+            wires.set_trimming(lane);
         }
     }
     parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
@@ -168,7 +179,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         deadlock: remedy::observer(scenario),
         memory,
     };
-    Ok(Built { parts, limits, net })
+    Ok(Built { parts, limits, net, notes })
 }
 
 /// How the ports of switches are made.
@@ -179,10 +190,17 @@ struct PortKinds {
     /// Those that are scheduled anyway, ascending.
     settling: Vec<LaneId>,
     buffer_bytes_max: Option<u64>,
+    trim: Option<trim::Plan>,
 }
 
-fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = LaneId>) -> PortKinds {
+fn ports(
+    scenario: &Scenario,
+    options: &Options,
+    trim: Option<trim::Plan>,
+    settling: impl Iterator<Item = LaneId>,
+) -> PortKinds {
     let scheduled = options.scheduled
+        || trim.is_some()
         || scenario.engine.ports == Ports::Scheduled
         || workload::classes(scenario).len() > 1
         || scenario.switch.weights().next().is_some()
@@ -194,6 +212,7 @@ fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = 
         scheduled,
         settling,
         buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get),
+        trim,
     }
 }
 
@@ -201,14 +220,17 @@ impl PortKinds {
     /// `None`: the plain port.
     fn egress(&self, lane: LaneId) -> Option<Egress> {
         if self.scheduled || self.settling.binary_search(&lane).is_ok() {
-            return Some(self.settling());
+            return Some(self.settling(lane));
         }
         self.buffer_bytes_max.map(Egress::fifo)
     }
 
     /// One that settles a departure when it happens.
-    fn settling(&self) -> Egress {
-        Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max)
+    fn settling(&self, lane: LaneId) -> Egress {
+        match &self.trim {
+            Some(trim) => trim.egress(lane, self.buffer_bytes_max),
+            None => Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max),
+        }
     }
 }
 
@@ -253,6 +275,8 @@ fn transport(scenario: &Scenario) -> Transport {
         cnp_class: transport.cnp_class.map(wiremend_scenario::Within::get),
         ttl: transport.ttl.get(),
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
+        // No transport of this list knows header-only packets.
+        trims: false,
         repeats: repeats(&scenario.mend),
     }
 }
@@ -371,7 +395,7 @@ fn watch(
     let mark = |wires: &mut Wires, lane: LaneId| {
         wires.watch(lane);
         if net.switch_at(lane.reverse()).is_some() {
-            wires.set_egress(lane, ports.settling());
+            wires.set_egress(lane, ports.settling(lane));
         }
     };
     for link in &options.captures {

@@ -33,27 +33,17 @@ pub(super) fn place(
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
         let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
-            placed.push((
-                host,
-                Placed { port: number as u16, class: class_of(scenario, workload), app, done: false },
-            ));
+            let class = workload.class_in(&scenario.transport);
+            placed.push((host, Placed { port: number as u16, class, app, done: false }));
         }
     }
     Ok(placed)
 }
 
-/// The class of a workload's packets.
-fn class_of(scenario: &Scenario, workload: &Workload) -> u8 {
-    match &workload.app {
-        Kind::Cbr(_) => workload.load_class(),
-        _ => workload.class.unwrap_or(scenario.transport.class).get(),
-    }
-}
-
 /// Every traffic class in use, ascending.
 pub(super) fn classes(scenario: &Scenario) -> Vec<u8> {
     let mut classes: Vec<_> =
-        scenario.workloads.iter().map(|workload| class_of(scenario, workload)).collect();
+        scenario.workloads.iter().map(|workload| workload.class_in(&scenario.transport)).collect();
     if scenario.transport.congestion.needs_marks() {
         classes.extend(scenario.transport.cnp_class.map(Within::get));
     }
@@ -97,6 +87,7 @@ impl Maker<'_> {
                     len: kind.frame.get(),
                     ttl: kind.ttl.get(),
                     class: self.workload.load_class(),
+                    trimmable: kind.trimmable,
                 };
                 let stop = kind.stop.unwrap_or(Time::MAX);
                 Ok(vec![(src, App::Cbr(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
