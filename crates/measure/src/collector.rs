@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::jobs::{JobPlan, Jobs};
 use crate::{
     Added, Congestion, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles,
     RowDigest, Share, TimeoutCounts, Trims, VariantSummary,
@@ -17,6 +18,7 @@ pub struct Collector {
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
+    jobs: Jobs,
 }
 
 /// What a run counted beside its flows. Every field is a sum over the run; runs of several seeds are added.
@@ -69,11 +71,17 @@ impl Collector {
         Self::default()
     }
 
+    /// One that also gathers the flows of collectives.
+    pub fn with_jobs(plans: Vec<JobPlan>) -> Self {
+        Self { jobs: Jobs::new(plans), ..Self::default() }
+    }
+
     /// Takes one row. Only finished flows enter the distributions of completion time and slowdown.
     pub fn add(&mut self, row: &FlowRow) {
         self.by_outcome[row.outcome as usize] += 1;
         self.flows_with_timeout += u64::from(row.timeouts > 0);
         self.digest.add_row(row);
+        self.jobs.add(row);
         if row.outcome.is_finished() {
             self.finished_bytes += u128::from(row.bytes);
             self.fct_ps.record(row.fct().as_ps());
@@ -96,6 +104,7 @@ impl Collector {
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
         self.digest.merge(&other.digest);
+        self.jobs.merge(&other.jobs);
     }
 
     /// Flows taken so far.
@@ -148,6 +157,7 @@ impl Collector {
             deadlocks: counters.deadlocks,
             deadlock: None,
             notes: Vec::new(),
+            jobs: self.jobs.summary(),
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,

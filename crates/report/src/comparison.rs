@@ -1,6 +1,6 @@
 //! Variants side by side: the cells that the terminal and the page both show.
 
-use wiremend_measure::{DeadlockFound, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+use wiremend_measure::{DeadlockFound, JobSummary, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
 
 use crate::human;
 
@@ -78,6 +78,9 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
         table.number("pauses", "times that a lossless switch told a neighbour to stop", |variant| {
             human::count(variant.flow_control.pauses)
         });
+    }
+    if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
+        jobs(&mut table);
     }
     table.number("goodput", "application bits of finished flows over simulated time", |variant| {
         human::rate_bps(variant.goodput_bps as f64)
@@ -176,6 +179,43 @@ fn flow_control(table: &mut Columns<'_>) {
     table.number("pfc: headroom", "most bytes in the headroom of any port and class", |variant| {
         human::bytes(variant.flow_control.headroom_bytes_max as f64)
     });
+}
+
+/// What groups of hosts did together.
+fn jobs(table: &mut Columns<'_>) {
+    table.number("jobs", "jobs of collectives that finished, of all: groups times iterations", |variant| {
+        let sum = |of: fn(&JobSummary) -> u64| human::count(variant.jobs.iter().map(of).sum());
+        format!("{}/{}", sum(|jobs| jobs.finished), sum(|jobs| jobs.jobs))
+    });
+    table.number("job mean", "mean job completion time, of each collective", |variant| {
+        job_times(variant, |times| times.mean)
+    });
+    table.number("job max", "the slowest job of each collective", |variant| {
+        job_times(variant, |times| times.max)
+    });
+}
+
+fn job_times(variant: &VariantSummary, pick: fn(&Quantiles) -> f64) -> String {
+    let time =
+        |jobs: &JobSummary| jobs.jct_ns.as_ref().map_or_else(missing, |times| human::time_ns(pick(times)));
+    variant.jobs.iter().map(time).collect::<Vec<_>>().join(", ")
+}
+
+/// The groups of all collectives, a row for each: whose, and how long its jobs took.
+pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    for variant in variants {
+        for jobs in &variant.jobs {
+            for group in &jobs.groups {
+                let times = group.mean_ns.zip(group.max_ns).map_or_else(missing, |(mean, max)| {
+                    format!("mean {}, max {}", human::time_ns(mean), human::time_ns(max))
+                });
+                let whose = format!("{}: workload {}, group {}", variant.name, jobs.workload, group.group);
+                rows.push([whose, format!("{} finished, {times}", human::count(group.finished))]);
+            }
+        }
+    }
+    rows
 }
 
 /// What switches that trim did.

@@ -40,8 +40,11 @@
 //! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
 //! as a JSON schema for editors.
 
+mod balance;
+mod buffer;
 pub mod builtin;
 mod check;
+mod collective;
 mod congestion;
 mod deadlock;
 mod ecn;
@@ -67,6 +70,9 @@ mod trim;
 mod value;
 mod workload;
 
+pub use balance::Balance;
+pub use buffer::Buffer;
+pub use collective::{Algorithm, AllReduce, AllToAll, Groups, Members, Placement};
 pub use congestion::{Congestion, Dcqcn, Swift};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
@@ -78,7 +84,7 @@ pub use impair::{
 pub use load::{File, Override, Variant, load};
 pub use lossless::Lossless;
 pub use mend::{DummiesWhen, Mend, Preset};
-pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
+pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
 pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
@@ -88,7 +94,7 @@ pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};
-pub use topology::{Arity, Chain, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology};
+pub use topology::{Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology, Unlike};
 pub use transport::{Mtu, Operation, QueuePairs, Recovery, Transport};
 pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};

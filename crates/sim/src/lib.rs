@@ -19,6 +19,7 @@
 //! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
 
 mod app;
+mod balance;
 mod barrier;
 mod build;
 mod cause;

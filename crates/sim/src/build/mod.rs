@@ -1,5 +1,8 @@
 //! From a scenario to parts that can run.
 
+mod balance;
+mod buffer;
+mod collective;
 mod congestion;
 mod impair;
 mod lossless;
@@ -17,7 +20,7 @@ use wiremend_fabric::Plan;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
 use wiremend_proto::{cc, rc};
 use wiremend_scenario::{DummiesWhen, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
-use wiremend_units::{LaneId, Span, Time, stream_seed};
+use wiremend_units::{Bytes, LaneId, Span, Time, stream_seed};
 
 use crate::detour::Detours;
 use crate::egress::Egress;
@@ -91,7 +94,9 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         host_tx: topology.host_tx_latency,
         host_rx: topology.host_rx_latency,
     };
-    let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
+    let mut net = Network::new(graph, latencies, transport(scenario), options.seed);
+    net.balanced = scenario.switch.balance.reorders();
+    let net = Arc::new(net);
     let memory = Memory {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
@@ -106,13 +111,17 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
-    let buffers = lossless::place(scenario, &net)?;
+    let memories = buffer::of_switches(scenario, &net.graph)?;
+    let buffers = lossless::place(scenario, &net, &memories)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let mut notes = Vec::new();
-    let trim = trim::plan(scenario, &net, &mut notes)?;
-    let ports =
-        ports(scenario, options, trim, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
+    let mut notes = Vec::from_iter(balance::note(scenario));
+    let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
+    let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
+    let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
+    let buffers_max = net.graph.lanes().map(limited).collect();
+    let settling = pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied());
+    let ports = ports(scenario, options, trim, buffers_max, settling);
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
@@ -129,7 +138,11 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     for part in &mut parts {
         part.detours.clone_from(&detours);
         remedy::place(scenario, options, part);
-        part.is_plain = part.repeaters.is_none() && part.detours.is_none() && part.passage.is_none();
+        part.balancer = balance::balancer(scenario, &net).map(Box::new);
+        part.is_plain = part.repeaters.is_none()
+            && part.detours.is_none()
+            && part.passage.is_none()
+            && part.balancer.is_none();
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
@@ -173,6 +186,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         }
     }
     let limits = Limits {
+        jobs: collective::jobs(scenario)?,
         stop_at: Time::ZERO + scenario.stop.after,
         lookahead: net.plan.lookahead,
         sample_every,
@@ -189,7 +203,8 @@ struct PortKinds {
     scheduled: bool,
     /// Those that are scheduled anyway, ascending.
     settling: Vec<LaneId>,
-    buffer_bytes_max: Option<u64>,
+    /// By lane.
+    buffers_max: Vec<Option<Bytes>>,
     trim: Option<trim::Plan>,
 }
 
@@ -197,6 +212,7 @@ fn ports(
     scenario: &Scenario,
     options: &Options,
     trim: Option<trim::Plan>,
+    buffers_max: Vec<Option<Bytes>>,
     settling: impl Iterator<Item = LaneId>,
 ) -> PortKinds {
     let scheduled = options.scheduled
@@ -211,7 +227,7 @@ fn ports(
         schedule: Schedule::weighted(&scenario.switch.weights().collect::<Vec<_>>()),
         scheduled,
         settling,
-        buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get),
+        buffers_max,
         trim,
     }
 }
@@ -222,15 +238,19 @@ impl PortKinds {
         if self.scheduled || self.settling.binary_search(&lane).is_ok() {
             return Some(self.settling(lane));
         }
-        self.buffer_bytes_max.map(Egress::fifo)
+        self.bytes_max(lane).map(Egress::fifo)
     }
 
     /// One that settles a departure when it happens.
     fn settling(&self, lane: LaneId) -> Egress {
         match &self.trim {
-            Some(trim) => trim.egress(lane, self.buffer_bytes_max),
-            None => Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max),
+            Some(trim) => trim.egress(lane, self.bytes_max(lane)),
+            None => Egress::scheduled(self.schedule.clone(), self.bytes_max(lane)),
         }
+    }
+
+    fn bytes_max(&self, lane: LaneId) -> Option<u64> {
+        self.buffers_max[lane.index()].map(Bytes::get)
     }
 }
 
@@ -368,6 +388,7 @@ fn new_part(
             .map(|config| Box::new(Repeaters::new(config, graph.switch_count() as usize))),
         detours: None,
         passage: None,
+        balancer: None,
         is_plain: true,
         events: 0,
         sampled: Vec::new(),

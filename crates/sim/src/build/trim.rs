@@ -5,7 +5,7 @@
 //! is lost if w ≥ (N − 1)/(r − N), which exists only for N < r; solved for N, a weight holds for N ≤ (w·r + 1)/(w + 1).
 
 use wiremend_scenario::{App, Scenario, Trim, TrimAcks, TrimWeight};
-use wiremend_units::{HostId, LaneId, Span, SwitchId};
+use wiremend_units::{Bytes, HostId, LaneId, Span, SwitchId};
 use wiremend_wire::Opcode;
 
 use super::{BuildError, workload};
@@ -37,6 +37,7 @@ struct Sizes {
 pub(super) fn plan(
     scenario: &Scenario,
     net: &Network,
+    memories: &[Option<Bytes>],
     notes: &mut Vec<String>,
 ) -> Result<Option<Plan>, BuildError> {
     let Some(trim) = &scenario.switch.trim else { return Ok(None) };
@@ -50,11 +51,13 @@ pub(super) fn plan(
             (Some(bytes), _) => bytes,
             (None, round_trip) => rate.bytes_in(round_trip.expect("measured above")),
         };
-        if let Some(buffer) = scenario.topology.buffer.max().filter(|buffer| *buffer < threshold) {
+        let memory = net.switch_at(lane.reverse()).and_then(|switch| memories[switch.index()]);
+        if let Some(buffer) = memory.filter(|buffer| *buffer < threshold) {
             let what = format!(
-                "one bandwidth-delay product of {}, above which packets would be trimmed, is {threshold}, and `topology.buffer` is \
-                 {buffer}; give a `threshold` of at most that",
+                "packets that wait for {} would be trimmed above {threshold}{}, and its buffer has {buffer}; give a `threshold` of at \
+                 most that",
                 net.graph.lane_name(lane),
+                if trim.threshold.is_none() { ", one bandwidth-delay product" } else { "" },
             );
             return Err(BuildError::at(trim.place, what));
         }
@@ -248,7 +251,7 @@ mod tests {
     #[test]
     fn a_threshold_is_a_time_and_back() {
         let rate = wiremend_units::Rate::gbps(100);
-        let bytes = wiremend_units::Bytes::new(100_000);
+        let bytes = Bytes::new(100_000);
         assert_eq!(rate.bytes_in(rate.serialize(bytes)), bytes);
     }
 }
