@@ -221,22 +221,22 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "k = 4",
             "K = 4",
-            "s.toml:4:1: unknown field `K`; did you mean `k`? allowed: kind, k, rate, delay, host_rate, host_delay, switch_rate, switch_delay, switch_latency, host_tx_latency, host_rx_latency, buffer",
+            "s.toml:4:1: unknown field `K`; did you mean `k`? allowed: kind, k, rate, delay, host_rate, host_delay, switch_rate, switch_delay, switch_latency, host_tx_latency, host_rx_latency, buffer, link",
         ),
         (
             "kind = \"fat-tree\"",
             "kind = \"fattree\"",
-            "s.toml:3:8: unknown kind `fattree`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "s.toml:3:8: unknown kind `fattree`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         (
             "kind = \"fat-tree\"",
             "",
-            "s.toml:2:1: missing field `kind`; allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "s.toml:2:1: missing field `kind`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         (
             "kind = \"poisson\"",
             "kind = 7",
-            "s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr",
+            "s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr, allreduce, alltoall",
         ),
         (
             "kind = \"frames\"",

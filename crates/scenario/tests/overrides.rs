@@ -122,7 +122,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         ),
         (
             "topology.kind=ring",
-            "--set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "--set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         ("impair.1.rate=0", "--set impair.1.rate=0: `impair` has no element 1; it has 1, from 0"),
         ("impair.rate=0", "--set impair.rate=0: `impair` is a list; name an element by its number from 0"),

@@ -27,8 +27,13 @@ pub(crate) struct Egress {
     strict: u8,
     /// Settle departures at once where that cannot be told from waiting: one class, first in, first out.
     immediate: bool,
+    /// The class that has memory of its own; [`CLASSES`] if none has.
+    apart: u8,
     queued_bytes: u64,
     queues: [Queue; CLASSES],
+    /// Bytes of that class that wait, and how many may.
+    apart_bytes: u64,
+    apart_bytes_max: u64,
     buffer_bytes_max: Option<u64>,
     leaving_bytes: u64,
     schedule: Schedule,
@@ -83,8 +88,11 @@ impl Egress {
             held: 0,
             strict: schedule.strict(),
             immediate,
+            apart: CLASSES as u8,
             queued_bytes: 0,
             queues: Default::default(),
+            apart_bytes: 0,
+            apart_bytes_max: 0,
             buffer_bytes_max,
             leaving_bytes: 0,
             schedule,
@@ -93,13 +101,19 @@ impl Egress {
         }
     }
 
+    /// Gives a class memory of its own: what waits in it takes no room from others.
+    pub(crate) fn set_apart(mut self, class: u8, bytes_max: u64) -> Self {
+        (self.apart, self.apart_bytes_max) = (class, bytes_max);
+        self
+    }
+
     /// Takes a frame; `busy_until` is when the wire falls free.
     pub(crate) fn offer(&mut self, now: Time, waiting: Waiting, class: u8, busy_until: Time) -> Taken {
-        if !self.has_room(now, waiting.len) {
+        if !self.has_room(now, class, waiting.len) {
             return Taken::Dropped;
         }
         if self.immediate || self.is_free(now, class, busy_until) {
-            self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
+            self.note_leaving(busy_until.max(now) + waiting.cost, class, waiting.len);
             return Taken::Passed;
         }
         self.queue(waiting, class);
@@ -135,7 +149,7 @@ impl Egress {
 
     /// Takes a frame that waits in any case.
     pub(crate) fn admit(&mut self, now: Time, waiting: Waiting, class: u8) -> Taken {
-        if !self.has_room(now, waiting.len) {
+        if !self.has_room(now, class, waiting.len) {
             return Taken::Dropped;
         }
         self.queue(waiting, class);
@@ -174,8 +188,8 @@ impl Egress {
                 self.schedule.on_empty(class);
             }
         }
-        self.queued_bytes -= u64::from(waiting.len);
-        self.note_leaving(now + waiting.cost, waiting.len);
+        self.take_out(class as u8, waiting.len);
+        self.note_leaving(now + waiting.cost, class as u8, waiting.len);
         Some((class as u8, waiting))
     }
 
@@ -193,7 +207,7 @@ impl Egress {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
-        self.queued_bytes -= u64::from(waiting.len);
+        self.take_out(class, waiting.len);
         Some(waiting)
     }
 
@@ -226,11 +240,21 @@ impl Egress {
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
-        self.queued_bytes += u64::from(waiting.len);
+        if class == self.apart {
+            self.apart_bytes += u64::from(waiting.len);
+        } else {
+            self.queued_bytes += u64::from(waiting.len);
+        }
         self.occupied |= 1 << class;
         let queue = &mut self.queues[usize::from(class)];
         queue.backlog += waiting.cost;
         queue.frames.push_back(waiting);
+    }
+
+    #[inline]
+    fn take_out(&mut self, class: u8, len: u16) {
+        let bytes = if class == self.apart { &mut self.apart_bytes } else { &mut self.queued_bytes };
+        *bytes -= u64::from(len);
     }
 
     /// The classes that may send now, a bit each.
@@ -264,7 +288,11 @@ impl Egress {
         })
     }
 
-    fn has_room(&mut self, now: Time, len: u16) -> bool {
+    /// Whether a frame of that class finds room.
+    pub(crate) fn has_room(&mut self, now: Time, class: u8, len: u16) -> bool {
+        if class == self.apart {
+            return self.apart_bytes + u64::from(len) <= self.apart_bytes_max;
+        }
         let Some(max) = self.buffer_bytes_max else { return true };
         while self.leaving.front().is_some_and(|(done, _)| *done <= now) {
             let (_, bytes) = self.leaving.pop_front().expect("the front was there");
@@ -273,8 +301,8 @@ impl Egress {
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= max
     }
 
-    fn note_leaving(&mut self, done: Time, len: u16) {
-        if self.buffer_bytes_max.is_some() {
+    fn note_leaving(&mut self, done: Time, class: u8, len: u16) {
+        if self.buffer_bytes_max.is_some() && class != self.apart {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
         }

@@ -14,6 +14,7 @@ pub(crate) mod purpose {
     pub(crate) const ARRIVALS: u64 = 4;
     pub(crate) const ENTROPY: u64 = 5;
     pub(crate) const MARKS: u64 = 6;
+    pub(crate) const BALANCE: u64 = 7;
 }
 
 pub(crate) struct Network {
@@ -23,6 +24,8 @@ pub(crate) struct Network {
     pub(crate) plan: Plan,
     pub(crate) transport: Transport,
     pub(crate) seed: u64,
+    /// Frames of a connection may take different ways.
+    pub(crate) balanced: bool,
     salts: Vec<u64>,
 }
 
@@ -67,6 +70,8 @@ pub(crate) struct Transport {
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
+    /// Its receivers make sense of header-only packets, so that switches may trim what it sends.
+    pub(crate) trims: bool,
     /// What ToR switches copy, if anything.
     pub(crate) repeats: Option<Repeats>,
 }
@@ -100,7 +105,7 @@ impl Network {
         let routes = Routes::shortest(&graph);
         let salts =
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
-        Self { graph, routes, lanes, plan, transport, seed, salts }
+        Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts }
     }
 
     /// Which way a switch sends a frame: one of the shortest, the same for all frames of a connection, chosen
@@ -116,18 +121,30 @@ impl Network {
         if lanes.len() == 1 {
             return lanes[0];
         }
-        let flow = u64::from(way.src.0) << 40 ^ u64::from(way.dst.0) << 16 ^ u64::from(way.entropy);
-        let hash = mix(flow ^ self.salts[switch.index()]) >> 32;
+        let hash = mix(way.flow() ^ self.salts[switch.index()]) >> 32;
         lanes[((hash * lanes.len() as u64) >> 32) as usize]
     }
 
-    /// The lanes that a frame crosses.
+    /// The lanes that a frame crosses; where frames of a connection take different ways, the fastest ones.
     pub(crate) fn path(&self, way: Way) -> Vec<LaneId> {
         let mut path = vec![self.uplink(way.src)];
         while let Some(switch) = self.switch_at(path[path.len() - 1]) {
-            path.push(self.next_hop(switch, way));
+            path.push(if self.balanced {
+                self.fastest(self.routes.next_hops(switch, way.dst))
+            } else {
+                self.next_hop(switch, way)
+            });
         }
         path
+    }
+
+    /// The first of the lanes with the highest rate and, among these, the shortest delay.
+    fn fastest(&self, lanes: &[LaneId]) -> LaneId {
+        let key = |lane: &&LaneId| {
+            let of = &self.lanes[lane.index()];
+            (std::cmp::Reverse(of.rate), of.delay)
+        };
+        *lanes.iter().min_by_key(key).expect("hosts reach each other")
     }
 
     pub(crate) fn uplink(&self, host: HostId) -> LaneId {
@@ -155,6 +172,19 @@ pub(crate) struct Way {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
     pub(crate) entropy: u16,
+}
+
+impl Way {
+    #[inline]
+    fn flow(self) -> u64 {
+        u64::from(self.src.0) << 40 ^ u64::from(self.dst.0) << 16 ^ u64::from(self.entropy)
+    }
+
+    /// The same for all frames of a connection.
+    #[inline]
+    pub(crate) fn hash(self) -> u64 {
+        mix(self.flow())
+    }
 }
 
 /// By lane: which of the receiver's ports it ends at.

@@ -27,6 +27,8 @@ pub(super) struct Connection {
     pub(super) serial: u32,
     pub(super) entropy: u16,
     pub(super) class: u8,
+    /// The port of the one application that uses it; `None` if all may.
+    own: Option<u16>,
     /// It stands in the NIC's ring, or waits there for its pacing.
     pub(super) queued: bool,
     open: bool,
@@ -54,7 +56,7 @@ impl Connection {
     /// Nothing more will come of it, and nobody else wants it.
     #[inline]
     fn is_over(&self, shared: bool) -> bool {
-        self.requester.is_error() || !shared && self.requester.is_idle()
+        self.requester.is_error() || !shared && self.own.is_none() && self.requester.is_idle()
     }
 
     /// An answer came: the window follows.
@@ -85,9 +87,10 @@ impl Host {
     /// Carries out an application's wish to move a message.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
         let (port, class) = (self.apps[app].port, self.apps[app].class);
-        let slot = match self.by_pair.get(&(post.dst, class)) {
+        let own = self.apps[app].app.has_own_connections().then_some(port);
+        let slot = match self.by_pair.get(&(post.dst, class, own)) {
             Some(slot) => *slot,
-            None => self.open(cx, post.dst, port, class),
+            None => self.open(cx, post.dst, port, class, own),
         };
         let connection = &mut self.connections[slot as usize];
         let message = connection.requester.messages() + 1;
@@ -117,7 +120,7 @@ impl Host {
         self.settle(cx, slot);
     }
 
-    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8) -> u32 {
+    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8, own: Option<u16>) -> u32 {
         let transport = &cx.net.transport;
         let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
         assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
@@ -136,6 +139,7 @@ impl Host {
             serial,
             entropy,
             class,
+            own,
             queued: false,
             open: true,
             timer_at: Time::MAX,
@@ -148,8 +152,8 @@ impl Host {
         } else {
             self.connections.push(connection);
         }
-        if transport.per_pair {
-            self.by_pair.insert((dst, class), slot);
+        if transport.per_pair || own.is_some() {
+            self.by_pair.insert((dst, class, own), slot);
         }
         self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port });
         slot
@@ -306,8 +310,8 @@ impl Host {
     fn close(&mut self, cx: &mut Context<'_>, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
-        let (dst, serial, class) = (connection.dst, connection.serial, connection.class);
-        self.by_pair.remove(&(dst, class));
+        let (dst, serial) = (connection.dst, connection.serial);
+        self.by_pair.remove(&(dst, connection.class, connection.own));
         self.free.push(slot);
         self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
     }

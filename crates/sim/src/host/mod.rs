@@ -35,8 +35,8 @@ pub(crate) struct Host {
     free: Vec<u32>,
     /// Connections opened so far: the next one's serial.
     opened: u32,
-    /// The open connection to each peer and in each class, where flows share one per pair.
-    by_pair: BTreeMap<(HostId, u8), u32>,
+    /// The open connection to each peer, in each class and of each application that has its own, where flows share one per pair.
+    by_pair: BTreeMap<(HostId, u8, Option<u16>), u32>,
     contexts: Contexts,
     /// When each connection with a timer asked to be looked at; entries may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,

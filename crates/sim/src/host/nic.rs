@@ -354,7 +354,7 @@ impl Host {
             packet: rc::Packet::new(Opcode::SendOnly, QpNum::default(), Psn::default()),
             src: self.id,
             dst: raw.dst,
-            serial: 0,
+            serial: u32::from(raw.trimmable),
             len: raw.len,
             ip_id: 0,
             entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
