@@ -48,6 +48,8 @@ pub(crate) struct Ran {
     pub(crate) failed: Failed,
     /// Captures that are complete but for their names.
     pub(crate) captures: Vec<NewFile>,
+    /// What a reader should know of it.
+    pub(crate) notes: Vec<String>,
     /// Its first deadlock.
     pub(crate) deadlock: Option<DeadlockFound>,
     /// Who paused whom, as a drawing, if files are wanted and somebody did.
@@ -166,7 +168,7 @@ impl Batch<'_> {
         let mut sum = self.sums[run.sum].lock().unwrap_or_else(PoisonError::into_inner);
         sum.collector.merge(&results.collector);
         sum.counters += results.counters;
-        Ok(Ran { sum: run.sum, failed, captures, deadlock: results.deadlock, pauses })
+        Ok(Ran { sum: run.sum, failed, captures, notes: results.notes, deadlock: results.deadlock, pauses })
     }
 
     fn out_of_memory(&self, run: &Run<'_>, max: Option<u64>) -> Failure {

@@ -88,13 +88,13 @@ impl Expected {
             App::Poisson(app) => app.flows.map(Within::get),
             App::Flows(app) => {
                 let pairs = app.endpoints().pairs(&scenario.topology).ok()?;
-                Some(pairs.len() * app.count.get())
+                Some(pairs.len() * app.per_pair())
             }
             App::PingPong(app) => Some(app.iterations.get()),
             App::Stream(app) => app.count.map(Within::get),
             // An open-loop load has no flows.
             App::Cbr(_) => Some(0),
-            App::List(_) => None,
+            App::List(_) | App::Allreduce(_) | App::Alltoall(_) => None,
         });
         Self { flows: flows.sum(), stop_ps: scenario.stop.after.as_ps() }
     }

@@ -146,6 +146,12 @@ impl Graph {
         &self.links[link.index()]
     }
 
+    /// Makes one link of something else.
+    pub fn set_cable(&mut self, link: LinkId, cable: Cable) {
+        let link = &mut self.links[link.index()];
+        (link.rate, link.delay) = (cable.rate, cable.delay);
+    }
+
     /// A host's number among the nodes.
     pub fn host_node(&self, host: HostId) -> NodeId {
         assert!(host.0 < self.hosts, "{host} is not in this graph");

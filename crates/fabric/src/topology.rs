@@ -31,6 +31,20 @@ pub enum Topology {
         /// Hosts on each leaf, at least 1.
         hosts_per_leaf: u32,
     },
+    /// Two data centres, each a leaf–spine network. Leaves, spines and hosts of the second have the numbers that follow those of the first.
+    /// Spine i of the one is joined to spine i of the other.
+    CrossDc {
+        /// Leaves of each, at least 1.
+        leaves: u32,
+        /// Spines of each, at least 1.
+        spines: u32,
+        /// Hosts on each leaf, at least 1.
+        hosts_per_leaf: u32,
+        /// Spines of each that have a long link, from 1 to all.
+        long_links: u32,
+        /// What the long links are made of.
+        long: Cable,
+    },
 }
 
 /// What the links of a topology are made of.
@@ -84,13 +98,19 @@ impl Topology {
                 let links = hosts.saturating_add(times(&[leaves, spines]));
                 Size { hosts, switches: u64::from(leaves) + u64::from(spines), tors: leaves.into(), links }
             }
+            Self::CrossDc { leaves, spines, hosts_per_leaf, long_links, .. } => {
+                let Size { hosts, switches, tors, links } =
+                    Self::LeafSpine { leaves, spines, hosts_per_leaf }.size();
+                let links = links.saturating_mul(2).saturating_add(long_links.into());
+                Size { hosts: hosts.saturating_mul(2), switches: switches * 2, tors: tors * 2, links }
+            }
         }
     }
 
     /// The network.
     pub fn build(&self, cables: Cables) -> Result<Graph, GraphError> {
         self.check()?;
-        let mut plot = Plot { builder: Builder::default(), cables, hosts: 0 };
+        let mut plot = Plot { builder: Builder::default(), cables, hosts: 0, leaves: 0, spines: 0 };
         match *self {
             Self::Pair => {
                 let tor = plot.builder.switch("tor", SwitchRole::Edge);
@@ -100,6 +120,13 @@ impl Topology {
             Self::FatTree { k } => plot.add_fat_tree(k),
             Self::LeafSpine { leaves, spines, hosts_per_leaf } => {
                 plot.add_leaf_spine(leaves, spines, hosts_per_leaf);
+            }
+            Self::CrossDc { leaves, spines, hosts_per_leaf, long_links, long } => {
+                let near = plot.add_leaf_spine(leaves, spines, hosts_per_leaf);
+                let far = plot.add_leaf_spine(leaves, spines, hosts_per_leaf);
+                for (near, far) in near.iter().zip(&far).take(long_links as usize) {
+                    plot.builder.link(*near, *far, long);
+                }
             }
         }
         plot.builder.build()
@@ -121,7 +148,11 @@ impl Topology {
                     return refuse("fat-tree k", k, "an even number from 2 to 128");
                 }
             }
-            Self::LeafSpine { leaves, spines, hosts_per_leaf } => {
+            Self::CrossDc { spines, long_links, .. } if long_links == 0 || long_links > spines => {
+                return refuse("number of long links", long_links, "from 1 to the number of spines");
+            }
+            Self::LeafSpine { leaves, spines, hosts_per_leaf }
+            | Self::CrossDc { leaves, spines, hosts_per_leaf, .. } => {
                 at_least_one("number of leaves", leaves)?;
                 at_least_one("number of spines", spines)?;
                 at_least_one("number of hosts on each leaf", hosts_per_leaf)?;
@@ -143,6 +174,8 @@ struct Plot {
     builder: Builder,
     cables: Cables,
     hosts: u32,
+    leaves: u32,
+    spines: u32,
 }
 
 impl Plot {
@@ -172,9 +205,15 @@ impl Plot {
         }
     }
 
-    fn add_leaf_spine(&mut self, leaves: u32, spines: u32, hosts_per_leaf: u32) {
-        let leaves = self.add_switches(leaves, SwitchRole::Edge, |index| format!("leaf{index}"));
-        let spines = self.add_switches(spines, SwitchRole::Core, |index| format!("spine{index}"));
+    /// The next so many leaves and spines; the spines.
+    fn add_leaf_spine(&mut self, leaves: u32, spines: u32, hosts_per_leaf: u32) -> Vec<Node> {
+        let [first_leaf, first_spine] = [self.leaves, self.spines];
+        self.leaves += leaves;
+        self.spines += spines;
+        let leaves =
+            self.add_switches(leaves, SwitchRole::Edge, |index| format!("leaf{}", first_leaf + index));
+        let spines =
+            self.add_switches(spines, SwitchRole::Core, |index| format!("spine{}", first_spine + index));
         for leaf in &leaves {
             self.add_hosts(hosts_per_leaf, *leaf);
         }
@@ -183,6 +222,7 @@ impl Plot {
                 self.builder.link(*leaf, *spine, self.cables.switch);
             }
         }
+        spines
     }
 
     fn add_fat_tree(&mut self, k: u32) {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::jobs::{JobPlan, Jobs};
 use crate::{
     Added, Congestion, Deadlocks, Dropped, FlowControl, FlowRow, Histogram, Outcome, Protection, Quantiles,
-    RowDigest, Share, TimeoutCounts, VariantSummary,
+    RowDigest, Share, TimeoutCounts, Trims, VariantSummary,
 };
 
 /// Takes the rows of one variant as they come and keeps only what a summary needs: its memory does not grow with the
@@ -17,6 +18,7 @@ pub struct Collector {
     finished_bytes: u128,
     flows_with_timeout: u64,
     digest: RowDigest,
+    jobs: Jobs,
 }
 
 /// What a run counted beside its flows. Every field is a sum over the run; runs of several seeds are added.
@@ -44,6 +46,8 @@ pub struct Counters {
     pub flow_control: FlowControl,
     /// What marks and congestion control did.
     pub congestion: Congestion,
+    /// What switches that trim did.
+    pub trims: Trims,
     /// Deadlocks, and what was done about them.
     pub deadlocks: Deadlocks,
     /// NAKs that requesters received as they were sent.
@@ -67,11 +71,17 @@ impl Collector {
         Self::default()
     }
 
+    /// One that also gathers the flows of collectives.
+    pub fn with_jobs(plans: Vec<JobPlan>) -> Self {
+        Self { jobs: Jobs::new(plans), ..Self::default() }
+    }
+
     /// Takes one row. Only finished flows enter the distributions of completion time and slowdown.
     pub fn add(&mut self, row: &FlowRow) {
         self.by_outcome[row.outcome as usize] += 1;
         self.flows_with_timeout += u64::from(row.timeouts > 0);
         self.digest.add_row(row);
+        self.jobs.add(row);
         if row.outcome.is_finished() {
             self.finished_bytes += u128::from(row.bytes);
             self.fct_ps.record(row.fct().as_ps());
@@ -94,6 +104,7 @@ impl Collector {
         self.finished_bytes += other.finished_bytes;
         self.flows_with_timeout += other.flows_with_timeout;
         self.digest.merge(&other.digest);
+        self.jobs.merge(&other.jobs);
     }
 
     /// Flows taken so far.
@@ -142,8 +153,11 @@ impl Collector {
             protection: counters.protection,
             flow_control: counters.flow_control,
             congestion: counters.congestion,
+            trims: counters.trims,
             deadlocks: counters.deadlocks,
             deadlock: None,
+            notes: Vec::new(),
+            jobs: self.jobs.summary(),
             naks: counters.naks,
             nak_copies: counters.nak_copies,
             corrupted_frames: counters.corrupted_frames,
@@ -169,6 +183,7 @@ impl std::ops::AddAssign for Counters {
         self.protection += other.protection;
         self.flow_control += other.flow_control;
         self.congestion += other.congestion;
+        self.trims += other.trims;
         self.deadlocks += other.deadlocks;
         self.naks += other.naks;
         self.nak_copies += other.nak_copies;

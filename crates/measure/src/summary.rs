@@ -7,8 +7,8 @@ use serde::ser::{SerializeTuple, Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Added, CdfPoint, Congestion, DeadlockFound, Deadlocks, FlowControl, Histogram, Interval, Outcome,
-    Protection, TimeoutCounts, interval,
+    Added, CdfPoint, Congestion, DeadlockFound, Deadlocks, FlowControl, Histogram, Interval, JobSummary,
+    Outcome, Protection, TimeoutCounts, Trims, interval,
 };
 
 /// All variants of one scenario: the whole of `summary.json`. Nothing in it depends on the machine, its clock or the
@@ -72,12 +72,21 @@ pub struct VariantSummary {
     /// What marks and congestion control did.
     #[serde(default)]
     pub congestion: Congestion,
+    /// What switches that trim did.
+    #[serde(default)]
+    pub trims: Trims,
     /// Deadlocks, and what was done about them.
     #[serde(default)]
     pub deadlocks: Deadlocks,
     /// The first deadlock, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlock: Option<DeadlockFound>,
+    /// What groups of hosts did together, a collective each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobSummary>,
+    /// What a reader of the numbers should know of the scenario.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// NAKs that requesters received as they were sent: the ones that tell of losses.
     pub naks: u64,
     /// NAKs that requesters received as copies.

@@ -17,15 +17,19 @@
 //! ```
 //!
 //! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
+//! - [`sr`]: reliable connections that take packets out of order and send again only what is missing.
 //! - [`link`]: link-local retransmission, which masks corruption from everything that crosses a link.
 //! - [`fec`]: error correction over frames, the alternative that needs no way back.
+//! - [`dcp`]: transports over switches that cut payloads off, with headers that come back.
 //! - [`mend`]: dummies, repeats: what the ends and their switches do against timeouts.
 //! - [`pfc`]: priority flow control of a switch: what its neighbours may still send, and what they are told.
 //! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
 
 pub mod cc;
+pub mod dcp;
 pub mod fec;
 pub mod link;
 pub mod mend;
 pub mod pfc;
 pub mod rc;
+pub mod sr;

@@ -1,6 +1,6 @@
 //! Variants side by side: the cells that the terminal and the page both show.
 
-use wiremend_measure::{DeadlockFound, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
+use wiremend_measure::{DeadlockFound, JobSummary, Quantiles, TimeoutCause, TimeoutCounts, VariantSummary};
 
 use crate::human;
 
@@ -79,6 +79,9 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::count(variant.flow_control.pauses)
         });
     }
+    if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
+        jobs(&mut table);
+    }
     table.number("goodput", "application bits of finished flows over simulated time", |variant| {
         human::rate_bps(variant.goodput_bps as f64)
     });
@@ -118,6 +121,9 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
         table.number("CNPs", "congestion notifications that receivers sent", |variant| {
             human::count(variant.congestion.cnps_sent)
         });
+    }
+    if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
+        trims(&mut table);
     }
     if table.any(|variant| {
         variant.deadlocks.found + variant.deadlocks.dropped_frames() + variant.deadlocks.storms
@@ -175,6 +181,56 @@ fn flow_control(table: &mut Columns<'_>) {
     });
 }
 
+/// What groups of hosts did together.
+fn jobs(table: &mut Columns<'_>) {
+    table.number("jobs", "jobs of collectives that finished, of all: groups times iterations", |variant| {
+        let sum = |of: fn(&JobSummary) -> u64| human::count(variant.jobs.iter().map(of).sum());
+        format!("{}/{}", sum(|jobs| jobs.finished), sum(|jobs| jobs.jobs))
+    });
+    table.number("job mean", "mean job completion time, of each collective", |variant| {
+        job_times(variant, |times| times.mean)
+    });
+    table.number("job max", "the slowest job of each collective", |variant| {
+        job_times(variant, |times| times.max)
+    });
+}
+
+fn job_times(variant: &VariantSummary, pick: fn(&Quantiles) -> f64) -> String {
+    let time =
+        |jobs: &JobSummary| jobs.jct_ns.as_ref().map_or_else(missing, |times| human::time_ns(pick(times)));
+    variant.jobs.iter().map(time).collect::<Vec<_>>().join(", ")
+}
+
+/// The groups of all collectives, a row for each: whose, and how long its jobs took.
+pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
+    let mut rows = Vec::new();
+    for variant in variants {
+        for jobs in &variant.jobs {
+            for group in &jobs.groups {
+                let times = group.mean_ns.zip(group.max_ns).map_or_else(missing, |(mean, max)| {
+                    format!("mean {}, max {}", human::time_ns(mean), human::time_ns(max))
+                });
+                let whose = format!("{}: workload {}, group {}", variant.name, jobs.workload, group.group);
+                rows.push([whose, format!("{} finished, {times}", human::count(group.finished))]);
+            }
+        }
+    }
+    rows
+}
+
+/// What switches that trim did.
+fn trims(table: &mut Columns<'_>) {
+    table.number("trimmed", "packets that switches cut to their headers", |variant| {
+        human::count(variant.trims.trimmed)
+    });
+    table.number("headers lost", "header-only packets for which a control queue had no room", |variant| {
+        human::count(variant.trims.headers_dropped)
+    });
+    table.number("ACKs dropped", "acknowledgements that met a queue above the threshold", |variant| {
+        human::count(variant.trims.acks_dropped)
+    });
+}
+
 /// Deadlocks, and what was done about them.
 fn deadlocks(table: &mut Columns<'_>) {
     table.number(
@@ -219,6 +275,21 @@ pub(crate) fn failures(variants: &[VariantSummary]) -> Vec<String> {
         [variant.deadlock.as_ref().map(|found| deadlock(variant, found)), failed]
     };
     variants.iter().flat_map(lines).flatten().collect()
+}
+
+/// What a reader of the numbers should know. A note that all variants share stands once, without their names.
+pub fn notes(variants: &[VariantSummary]) -> Vec<String> {
+    let mut lines = Vec::new();
+    for variant in variants {
+        for note in &variant.notes {
+            let is_shared = variants.iter().all(|other| other.notes.contains(note));
+            let line = if is_shared { note.clone() } else { format!("{}: {note}", variant.name) };
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
 }
 
 /// Names a deadlock: when, who waits for whom, and what became of it.

@@ -32,6 +32,7 @@ mod sample_trace;
 mod table;
 pub mod terminal;
 
+pub use comparison::notes;
 pub use document::{Document, Part};
 pub use file::{NewFile, write_whole};
 pub use grid::grid;

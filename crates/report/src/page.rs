@@ -107,11 +107,17 @@ impl Page<'_> {
     }
 }
 
+/// Groups of collectives that a page lists; `summary.json` has all.
+const GROUPS_MAX: usize = 1024;
+
 fn write_table(html: &mut String, variants: &[VariantSummary]) {
     html.push_str("<h2>Variants</h2>\n");
     write_columns(html, &comparison::columns(variants), variants.len());
     for line in comparison::failures(variants) {
         let _ = writeln!(html, "<p class=\"bad\">{}</p>", Escaped(&line));
+    }
+    for line in comparison::notes(variants) {
+        let _ = writeln!(html, "<p>Note: {}</p>", Escaped(&line));
     }
     html.push_str(
         "<p class=\"faint\">Completion times count from post to the requester's last completion, of finished flows \
@@ -119,6 +125,14 @@ fn write_table(html: &mut String, variants: &[VariantSummary]) {
     );
     write_columns(html, &comparison::more_columns(variants), variants.len());
     html.push_str("</details>\n");
+    let groups = comparison::groups(variants);
+    if !groups.is_empty() {
+        html.push_str("<details>\n<summary>Job completion time of each group</summary>\n<table>\n");
+        for [whose, times] in groups.iter().take(GROUPS_MAX) {
+            let _ = writeln!(html, "<tr><td>{}</td><td>{}</td></tr>", Escaped(whose), Escaped(times));
+        }
+        html.push_str("</table>\n</details>\n");
+    }
 }
 
 fn write_columns(html: &mut String, columns: &[Column], rows: usize) {

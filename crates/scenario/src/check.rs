@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
+use crate::balance::Balance;
 use crate::congestion::{Congestion, Dcqcn};
 use crate::ecn::Ecn;
 use crate::error::Flaw;
@@ -13,10 +14,11 @@ use crate::name::{Host, Sizes};
 use crate::pattern::{Endpoints, Misfit, Pattern, differ};
 use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::quantity::{Limit, Pace};
+use crate::recovery;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
-use crate::topology::{Graph, Shape, Topology};
+use crate::topology::{CrossDc, Graph, Shape, Topology};
 use crate::transport::Operation;
 use crate::value::{Place, Placed};
 use crate::workload::{App, Flows, Workload};
@@ -32,6 +34,10 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     }
     if let Some(ecn) = &scenario.switch.ecn {
         check_ecn(ecn).map_err(in_table(ecn.place))?;
+    }
+    recovery::check(&scenario.transport).map_err(in_table(Place(None)))?;
+    if let Some(trim) = &scenario.switch.trim {
+        trim.check(scenario).map_err(in_table(trim.place))?;
     }
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
@@ -86,10 +92,31 @@ fn check_topology(topology: &Topology) -> Result<(), Misfit> {
     let latencies = [topology.switch_latency, topology.host_tx_latency, topology.host_rx_latency];
     let delays = [Some(topology.delay), topology.host_delay, topology.switch_delay].into_iter().flatten();
     delays.chain(latencies).try_for_each(check_delay)?;
+    for unlike in &topology.unlike {
+        if unlike.rate.is_none() && unlike.delay.is_none() {
+            return Err((
+                unlike.place,
+                "links that are as all others; give `rate` or `delay` or both".to_owned(),
+            ));
+        }
+        let (rate, delay) =
+            (unlike.rate.map_or(Ok(()), check_rate), unlike.delay.map_or(Ok(()), check_delay));
+        rate.and(delay).map_err(|(_, why)| (unlike.place, why))?;
+    }
     match &topology.shape {
         Shape::Graph(graph) => check_graph(graph),
+        Shape::CrossDc(both) => check_cross_dc(both),
         Shape::Pair(_) | Shape::Chain(_) | Shape::FatTree(_) | Shape::LeafSpine(_) => Ok(()),
     }
+}
+
+fn check_cross_dc(both: &CrossDc) -> Result<(), Misfit> {
+    if let Some(links) = both.long_links.as_ref().filter(|links| links.get() > both.spines.get()) {
+        let why = format!("{} long links of {} spines; at most one of each", links.get(), both.spines.get());
+        return Err((links.place, why));
+    }
+    check_delay(both.long_delay)?;
+    both.long_rate.map_or(Ok(()), check_rate)
 }
 
 /// On slower links a long message, or a queue that fits in memory, would take longer than 64 bits of picoseconds tell.
@@ -191,6 +218,10 @@ impl Components {
 }
 
 fn check_switch(switch: &Switch) -> Result<(), Misfit> {
+    if switch.flowlet_gap.is_some() && switch.balance.value != Balance::Flowlet {
+        let why = "`flowlet_gap` is for balance = \"flowlet\"; set that, or leave it out";
+        return Err((switch.balance.place, why.to_owned()));
+    }
     let mut numbers = BTreeSet::new();
     for class in &switch.classes {
         let number = class.number.get();
@@ -378,6 +409,8 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit
             "`file` is empty; name a built-in list or a path ending in .csv".to_owned(),
         )),
         App::List(_) => Ok(()),
+        App::Allreduce(app) => app.check(topology),
+        App::Alltoall(app) => app.check(topology),
     }
 }
 
@@ -387,6 +420,9 @@ fn check_operation(workload: &Workload, operation: Operation) -> Result<(), Misf
         (App::PingPong(_), Operation::Read) => {
             misfit("nobody is told of a READ that could reply to it; use write or send for ping-pong")
         }
+        (App::Allreduce(_) | App::Alltoall(_), Operation::Read) => misfit(
+            "nobody is told of a READ that could go on with its data; use write or send for collectives",
+        ),
         _ => Ok(()),
     }
 }
@@ -400,7 +436,12 @@ fn check_flows(flows: &Flows, topology: &Topology) -> Result<(), Misfit> {
             "`uniform` draws pairs as flows arrive; choose point-to-point, permutation, full-mesh or incast",
         );
     }
-    let count = flows.endpoints().pairs(topology)?.len().saturating_mul(flows.count.get());
+    if flows.every.is_some() != (flows.rounds.get() > 1) {
+        return misfit(
+            "flows that begin again and again need `every` and `rounds` above 1; give both, or none",
+        );
+    }
+    let count = flows.endpoints().pairs(topology)?.len().saturating_mul(flows.per_pair());
     if count > FLOWS_MAX {
         return misfit(format!("{count} flows at once are too many; at most {FLOWS_MAX}"));
     }

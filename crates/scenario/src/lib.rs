@@ -40,8 +40,11 @@
 //! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
 //! as a JSON schema for editors.
 
+mod balance;
+mod buffer;
 pub mod builtin;
 mod check;
+mod collective;
 mod congestion;
 mod deadlock;
 mod ecn;
@@ -55,6 +58,7 @@ mod pattern;
 mod pause;
 mod protect;
 mod quantity;
+mod recovery;
 mod reference;
 mod route;
 mod scenario;
@@ -63,9 +67,13 @@ mod switch;
 mod topology;
 mod transport;
 mod tree;
+mod trim;
 mod value;
 mod workload;
 
+pub use balance::Balance;
+pub use buffer::Buffer;
+pub use collective::{Algorithm, AllReduce, AllToAll, Groups, Members, Placement};
 pub use congestion::{Congestion, Dcqcn, Swift};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;
@@ -77,17 +85,19 @@ pub use impair::{
 pub use load::{File, Override, Variant, load};
 pub use lossless::Lossless;
 pub use mend::{DummiesWhen, Mend, Preset};
-pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes};
+pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
 pub use pattern::{Endpoints, Pairs, Pattern};
 pub use pause::Pause;
 pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
+pub use recovery::{Family, Recovery, SelectiveRepeat, Tracking};
 pub use reference::{reference, schema_json};
 pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};
-pub use topology::{Arity, Chain, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology};
-pub use transport::{Mtu, Operation, QueuePairs, Recovery, Transport};
+pub use topology::{Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology, Unlike};
+pub use transport::{Mtu, Operation, QueuePairs, Transport};
+pub use trim::{Trim, TrimAcks, TrimWeight};
 pub use value::{Place, Placed};
 pub use workload::{App, Cbr, Flows, List, PingPong, Poisson, Stream, Workload};

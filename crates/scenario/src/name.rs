@@ -180,7 +180,7 @@ impl Value for Hosts {
 as_value!(Hosts);
 
 impl HostRange {
-    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+    pub(crate) fn read(scalar: &Scalar) -> Result<Self, Refusal> {
         if let Scalar::Text(text) = scalar
             && let Some((first, last)) = text.split_once("..")
         {
@@ -191,7 +191,7 @@ impl HostRange {
         Host::read(scalar).map(|host| Self { first: host.clone(), last: host })
     }
 
-    fn write(&self) -> Scalar {
+    pub(crate) fn write(&self) -> Scalar {
         if self.first == self.last {
             self.first.write()
         } else {
@@ -251,6 +251,53 @@ impl Value for LinkSet {
 }
 
 as_value!(LinkSet);
+
+/// Switches of the network.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SwitchSet {
+    /// Those that hosts hang on.
+    Edge,
+    /// All others.
+    Core,
+    /// Those with these names.
+    Named(Vec<String>),
+}
+
+impl Value for SwitchSet {
+    fn expected() -> String {
+        "switches: \"edge\", \"core\", a switch such as \"spine0\", or a list of switches".to_owned()
+    }
+
+    fn types() -> &'static [&'static str] {
+        &["string", "array"]
+    }
+
+    fn read(scalar: &Scalar) -> Result<Self, Refusal> {
+        let named = |item: &Scalar| match item.text()? {
+            "" => Err(Refusal::Type),
+            name => Ok(name.to_owned()),
+        };
+        match scalar {
+            Scalar::Text(text) if text == "edge" => Ok(Self::Edge),
+            Scalar::Text(text) if text == "core" => Ok(Self::Core),
+            Scalar::List(items) if items.is_empty() => {
+                Err(format!("the list is empty; expected {}", Self::expected()).into())
+            }
+            Scalar::List(items) => items.iter().map(named).collect::<Result<_, _>>().map(Self::Named),
+            scalar => named(scalar).map(|name| Self::Named(vec![name])),
+        }
+    }
+
+    fn write(&self) -> Scalar {
+        match self {
+            Self::Edge => Scalar::Text("edge".to_owned()),
+            Self::Core => Scalar::Text("core".to_owned()),
+            Self::Named(names) => Scalar::List(names.iter().cloned().map(Scalar::Text).collect()),
+        }
+    }
+}
+
+as_value!(SwitchSet);
 
 /// Where the sizes of flows come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
+use crate::buffer::Buffer;
 use crate::congestion::{Dcqcn, Swift};
 use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
@@ -14,11 +15,13 @@ use crate::lossless::Lossless;
 use crate::mend::Mend;
 use crate::pause::Pause;
 use crate::protect::Protect;
+use crate::recovery::SelectiveRepeat;
 use crate::route::Route;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
-use crate::topology::Topology;
+use crate::topology::{Topology, Unlike};
 use crate::transport::Transport;
+use crate::trim::Trim;
 use crate::workload::Workload;
 
 const OPENING: &str = r#"# Scenario files
@@ -67,15 +70,19 @@ pub fn reference() -> String {
     page.push_str("## The file\n\n");
     push_top(&mut page, &schema::<Scenario>());
     push_section::<Topology>(&mut page, "[topology]");
+    push_section::<Unlike>(&mut page, "[[topology.link]]");
     push_section::<Switch>(&mut page, "[switch]");
+    push_section::<Buffer>(&mut page, "[[switch.buffer]]");
     push_section::<Lossless>(&mut page, "[switch.lossless]");
     push_section::<Ecn>(&mut page, "[switch.ecn]");
+    push_section::<Trim>(&mut page, "[switch.trim]");
     push_section::<Watchdog>(&mut page, "[switch.watchdog]");
     push_section::<Demotion>(&mut page, "[switch.demotion]");
     push_section::<Probes>(&mut page, "[switch.probes]");
     push_section::<Loops>(&mut page, "[switch.loops]");
     push_section::<Deadlock>(&mut page, "[deadlock]");
     push_section::<Transport>(&mut page, "[transport]");
+    push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");

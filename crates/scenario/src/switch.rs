@@ -2,14 +2,18 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wiremend_units::Span;
 
+use crate::balance::Balance;
+use crate::buffer::Buffer;
 use crate::deadlock::{Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::lossless::Lossless;
 use crate::quantity::Within;
-use crate::value::Placed;
+use crate::trim::Trim;
+use crate::value::{self, Placed, Shown};
 
-/// How the output ports of all switches divide their link among traffic classes.
+/// How switches choose between ways of the same length, and how their output ports divide a link among traffic classes.
 ///
 /// A class without a weight is strict: of the strict classes that have frames, the one with the highest number goes, and
 /// all classes are strict if nothing is said. The classes with a weight share what the strict ones leave, in proportion
@@ -28,15 +32,27 @@ use crate::value::Placed;
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Switch {
+    /// Which of several shortest ways a packet takes.
+    pub balance: Placed<Balance>,
+    /// The silence after which packets of a queue pair may take another way; `100us` if left out. For `balance = "flowlet"` only.
+    #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub flowlet_gap: Option<Span>,
     /// Traffic classes, each at most once; those that are left out are strict.
     #[serde(rename = "class", skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<Class>,
+    /// Switches with memory unlike the others': see [[[switch.buffer]]](#switchbuffer).
+    #[serde(rename = "buffer", skip_serializing_if = "Vec::is_empty")]
+    pub buffers: Vec<Placed<Buffer>>,
     /// Switches that stop their neighbours before they run out of memory: see [switch.lossless](#switchlossless).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lossless: Option<Placed<Lossless>>,
     /// Switches that mark frames when queues are long: see [switch.ecn](#switchecn).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ecn: Option<Placed<Ecn>>,
+    /// Switches that cut packets to their headers when queues are long: see [switch.trim](#switchtrim).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trim: Option<Placed<Trim>>,
     /// A watchdog at each port: see [switch.watchdog](#switchwatchdog).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub watchdog: Option<Placed<Watchdog>>,
@@ -63,6 +79,11 @@ pub struct Class {
 }
 
 impl Switch {
+    /// The silence that ends a flowlet.
+    pub fn flowlet_gap(&self) -> Span {
+        self.flowlet_gap.unwrap_or(Span::from_us(100))
+    }
+
     /// The classes that share by weight, each with its weight.
     pub fn weights(&self) -> impl Iterator<Item = (u8, u32)> {
         self.classes.iter().filter_map(|class| Some((class.number.get(), class.weight?.get())))

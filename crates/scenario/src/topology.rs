@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::{Bytes, HostId, Rate, Span};
 
-use crate::name::{Host, Hosts, Name};
+use crate::name::{Host, Hosts, LinkSet, Name};
 use crate::quantity::{Limit, Within};
 use crate::suggest::or_nearest;
 use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
@@ -56,8 +56,12 @@ pub struct Topology {
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub host_rx_latency: Span,
-    /// Frames that wait at an output port of a switch, in bytes; what does not fit is dropped.
+    /// Frames that wait at an output port of a switch, in bytes; what does not fit is dropped. See `[[switch.buffer]]` for
+    /// switches that have another.
     pub buffer: Limit<Bytes>,
+    /// Links that are unlike the others of their kind; of several entries about a link, the last counts.
+    #[serde(rename = "link", skip_serializing_if = "Vec::is_empty")]
+    pub unlike: Vec<Placed<Unlike>>,
 }
 
 impl Default for Topology {
@@ -74,6 +78,7 @@ impl Default for Topology {
             host_tx_latency: Span::ZERO,
             host_rx_latency: Span::ZERO,
             buffer: Limit::Unlimited,
+            unlike: Vec::new(),
         }
     }
 }
@@ -123,6 +128,19 @@ pub enum Shape {
     /// switch_rate = "400Gbps"
     /// ```
     LeafSpine(LeafSpine),
+    /// Two data centres, each a leaf–spine network, joined by long links from spine to spine: 100 km of fibre take 500 µs.
+    /// Hosts, leaves and spines of the second have the numbers that follow those of the first, and spine i of the first is joined to spine
+    /// i of the second: with 4 spines each, `spine0-spine4`.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "cross-dc"
+    /// leaves = 4
+    /// spines = 4
+    /// hosts_per_leaf = 8
+    /// long_delay = "5ms"
+    /// ```
+    CrossDc(CrossDc),
     /// Any network, link by link. Each host has one link, and each host reaches each other one.
     ///
     /// ```toml
@@ -216,6 +234,68 @@ pub struct LeafSpine {
     pub hosts_per_leaf: Within<u32, 1, 256>,
 }
 
+/// Parameters of [`Shape::CrossDc`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CrossDc {
+    /// Leaves of each data centre.
+    pub leaves: Within<u32, 1, 1024>,
+    /// Spines of each data centre.
+    pub spines: Within<u32, 1, 256>,
+    /// Hosts at each leaf.
+    pub hosts_per_leaf: Within<u32, 1, 256>,
+    /// Spines of each that have a long link, the first ones; if left out, all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_links: Option<Placed<Within<u32, 1, 256>>>,
+    /// Delay of a long link; 100 km of fibre take 500 µs.
+    #[serde(default = "hundred_km", with = "value")]
+    #[schemars(with = "Shown<Span>")]
+    pub long_delay: Span,
+    /// Rate of a long link, if it is another than that of the other links between switches.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Rate>")]
+    pub long_rate: Option<Rate>,
+}
+
+fn hundred_km() -> Span {
+    Span::from_us(500)
+}
+
+impl CrossDc {
+    /// Spines of each data centre that have a long link.
+    pub fn long_links(&self) -> u32 {
+        self.long_links.as_ref().map_or(self.spines.get(), |links| links.get())
+    }
+}
+
+/// Links that are unlike the others of their kind, in a network of any shape.
+///
+/// ```toml
+/// [topology]
+/// kind = "leaf-spine"
+/// leaves = 2
+/// spines = 2
+/// hosts_per_leaf = 4
+///
+/// [[topology.link]]
+/// links = ["leaf0-spine1", "leaf1-spine1"]
+/// rate = "10Gbps"
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Unlike {
+    /// Which ones.
+    pub links: Placed<LinkSet>,
+    /// Their rate, if it is another.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Rate>")]
+    pub rate: Option<Rate>,
+    /// Their delay, if it is another.
+    #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub delay: Option<Span>,
+}
+
 /// Parameters of [`Shape::Graph`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -253,6 +333,7 @@ impl Topology {
             Shape::Chain(chain) => 2 * chain.hosts_per_end.get(),
             Shape::FatTree(tree) => tree.k.get().pow(3) / 4,
             Shape::LeafSpine(layers) => layers.leaves.get() * layers.hosts_per_leaf.get(),
+            Shape::CrossDc(both) => 2 * both.leaves.get() * both.hosts_per_leaf.get(),
             Shape::Graph(graph) => graph.hosts.len() as u32,
         }
     }

@@ -6,6 +6,7 @@ use wiremend_units::Span;
 
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::quantity::{Limit, Pace, Within};
+use crate::recovery::{Recovery, SelectiveRepeat};
 use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 
 /// The reliable connection: the same for all queue pairs of the network.
@@ -49,6 +50,9 @@ pub struct Transport {
     pub qp: QueuePairs,
     /// How fast each queue pair sends its requests. Answers to a READ leave at the rate of the link.
     pub rate: Pace,
+    /// Parameters of schemes that take packets in any order: see [transport.selective-repeat](#transportselective-repeat).
+    #[serde(rename = "selective-repeat", skip_serializing_if = "Option::is_none")]
+    pub selective_repeat: Option<Placed<SelectiveRepeat>>,
     /// How queue pairs answer congestion; not for READ, whose data are answers.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
@@ -83,6 +87,7 @@ impl Default for Transport {
             ack_coalescing: false,
             qp: QueuePairs::PerFlow,
             rate: Pace::Line,
+            selective_repeat: None,
             congestion: Placed::nowhere(Congestion::None),
             dcqcn: None,
             swift: None,
@@ -99,17 +104,6 @@ impl Transport {
     pub fn timeout(&self) -> Option<Span> {
         Span::from_timeout_code(self.timeout.get())
     }
-}
-
-/// What is sent again after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum Recovery {
-    /// Everything from the lost packet on, as the InfiniBand specification says.
-    #[serde(rename = "go-back-n")]
-    GoBackN,
-    /// The whole message, as the NICs did in Guo et al. (SIGCOMM 2016).
-    #[serde(rename = "go-back-0")]
-    GoBack0,
 }
 
 /// Which operation moves the data.

@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::{Bytes, Rate, Span, Time};
 
+use crate::collective::{AllReduce, AllToAll};
 use crate::name::{Host, Hosts, Sizes};
 use crate::pattern::{Endpoints, Pattern};
 use crate::quantity::{Load, Within};
+use crate::transport::Transport;
 use crate::value::{self, Placed, Shown};
 
 /// Something that hosts do. A scenario has one or more of these tables, and they go on side by side.
@@ -31,6 +33,14 @@ pub struct Workload {
 }
 
 impl Workload {
+    /// The class of its packets.
+    pub fn class_in(&self, transport: &Transport) -> u8 {
+        match &self.app {
+            App::Cbr(_) => self.load_class(),
+            _ => self.class.unwrap_or(transport.class).get(),
+        }
+    }
+
     /// The class of an open-loop load.
     pub fn load_class(&self) -> u8 {
         self.class.map_or(0, Within::get)
@@ -64,7 +74,7 @@ pub enum App {
     /// dst = "last"
     /// ```
     Poisson(Poisson),
-    /// Flows of one size that all begin at `start`.
+    /// Flows of one size that all begin at `start`; with `every`, again and again.
     ///
     /// ```toml
     /// [[workload]]
@@ -73,6 +83,22 @@ pub enum App {
     /// pattern = "incast"
     /// dst = "h0"
     /// src = "h1..last"
+    /// ```
+    ///
+    /// An incast that loads its destination by a tenth:
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "fat-tree"
+    /// k = 8
+    /// rate = "100Gbps"
+    ///
+    /// [[workload]]
+    /// kind = "flows"
+    /// bytes = "64kB"
+    /// pattern = "incast"
+    /// every = "650us"
+    /// rounds = 10
     /// ```
     Flows(Flows),
     /// Messages to and fro between two hosts: each side sends its message once the one of the other has arrived,
@@ -124,6 +150,38 @@ pub enum App {
     /// stop = "2ms"
     /// ```
     Cbr(Cbr),
+    /// Groups of hosts that sum what each of them has until all have the sum, as data-parallel training does. A host sends the next step when it
+    /// has the data of the last one. Each message is a flow, all messages from one member to another share a queue pair of their own,
+    /// and a group's job is complete when its last message is.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "leaf-spine"
+    /// leaves = 4
+    /// spines = 4
+    /// hosts_per_leaf = 4
+    ///
+    /// [[workload]]
+    /// kind = "allreduce"
+    /// bytes = "30MB"
+    /// groups = 4
+    /// placement = "strided"
+    /// ```
+    Allreduce(AllReduce),
+    /// Groups of hosts in which each member sends a part of what it has to each other one, all at once, as mixtures of experts do. Flows,
+    /// queue pairs and jobs are those of `allreduce`.
+    ///
+    /// ```toml
+    /// [topology]
+    /// kind = "fat-tree"
+    /// k = 4
+    ///
+    /// [[workload]]
+    /// kind = "alltoall"
+    /// bytes = "10MB"
+    /// groups = ["h0..h3", "h4, h6, h8"]
+    /// ```
+    Alltoall(AllToAll),
 }
 
 /// Parameters of [`App::Poisson`].
@@ -175,6 +233,13 @@ pub struct Flows {
     /// Flows of each pair.
     #[serde(default = "one_flow")]
     pub count: Within<u64, 1, 1_000_000_000>,
+    /// The time after which all of them begin anew, finished or not.
+    #[serde(default, with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Shown<Span>")]
+    pub every: Option<Span>,
+    /// How many times they begin in all; more than once only with `every`.
+    #[serde(default = "one_round")]
+    pub rounds: Within<u32, 1, 1_000_000>,
     /// Sources; if left out, as the pattern says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub src: Option<Placed<Hosts>>,
@@ -183,7 +248,16 @@ pub struct Flows {
     pub dst: Option<Placed<Hosts>>,
 }
 
+fn one_round() -> Within<u32, 1, 1_000_000> {
+    Within::fixed(1)
+}
+
 impl Flows {
+    /// Flows of each pair in all rounds.
+    pub fn per_pair(&self) -> u64 {
+        self.count.get() * u64::from(self.rounds.get())
+    }
+
     /// Who sends to whom.
     pub fn endpoints(&self) -> Endpoints<'_> {
         Endpoints { pattern: self.pattern, src: self.src.as_ref(), dst: self.dst.as_ref() }
@@ -261,6 +335,9 @@ pub struct Cbr {
     /// Time to live.
     #[serde(default = "ttl")]
     pub ttl: Within<u8, 1, 255>,
+    /// Whether switches may trim its frames: see [switch.trim](#switchtrim).
+    #[serde(default)]
+    pub trimmable: bool,
     /// When it ends; if left out, with the run.
     #[serde(default, with = "value", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Time>")]

@@ -94,7 +94,7 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
     (
         "mtu = 1024",
         "recovery = \"go-back-m\"",
-        "s.toml:7:12: unknown value `go-back-m`; did you mean `go-back-n`? allowed: go-back-n, go-back-0",
+        "s.toml:7:12: unknown value `go-back-m`; did you mean `go-back-n`? allowed: go-back-n, go-back-0, selective-repeat, timeout-only, rack-tlp, mp-rdma",
     ),
     (
         "mtu = 1024",
@@ -221,22 +221,22 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "k = 4",
             "K = 4",
-            "s.toml:4:1: unknown field `K`; did you mean `k`? allowed: kind, k, rate, delay, host_rate, host_delay, switch_rate, switch_delay, switch_latency, host_tx_latency, host_rx_latency, buffer",
+            "s.toml:4:1: unknown field `K`; did you mean `k`? allowed: kind, k, rate, delay, host_rate, host_delay, switch_rate, switch_delay, switch_latency, host_tx_latency, host_rx_latency, buffer, link",
         ),
         (
             "kind = \"fat-tree\"",
             "kind = \"fattree\"",
-            "s.toml:3:8: unknown kind `fattree`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "s.toml:3:8: unknown kind `fattree`; did you mean `fat-tree`? allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         (
             "kind = \"fat-tree\"",
             "",
-            "s.toml:2:1: missing field `kind`; allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "s.toml:2:1: missing field `kind`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         (
             "kind = \"poisson\"",
             "kind = 7",
-            "s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr",
+            "s.toml:9:8: missing field `kind`; allowed: poisson, flows, ping-pong, stream, list, cbr, allreduce, alltoall",
         ),
         (
             "kind = \"frames\"",
@@ -256,12 +256,12 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "[[workload]]",

@@ -111,7 +111,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         (
             "transport.recovry=go-back-0",
             "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: recovery, \
-             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, \
+             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),
@@ -122,7 +122,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         ),
         (
             "topology.kind=ring",
-            "--set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, graph",
+            "--set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
         ),
         ("impair.1.rate=0", "--set impair.1.rate=0: `impair` has no element 1; it has 1, from 0"),
         ("impair.rate=0", "--set impair.rate=0: `impair` is a list; name an element by its number from 0"),
@@ -160,7 +160,7 @@ fn a_variant_is_blamed_where_it_stands() {
         (
             r#"{ "transport.retri" = 0 }"#,
             "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: recovery, operation, mtu, \
-             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, congestion, dcqcn, swift, \
+             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),

@@ -2,6 +2,7 @@
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::rc;
+use wiremend_units::Psn;
 
 /// Judges by what the responder expects and what the requester has sent.
 ///
@@ -12,12 +13,12 @@ use wiremend_proto::rc;
 ///
 /// The responder is asked as soon as word can reach it, a bare propagation delay after the timer fired. A
 /// packet that was still under way at the expiry, and arrived in between, counts as having arrived.
-pub(crate) fn name(expiry: &rc::Expiry, responder: &rc::Responder) -> TimeoutCause {
-    if responder.expected().distance(expiry.end) >= 0 {
+pub(crate) fn name(expiry: &rc::Expiry, expected: Psn, nak_sent: bool) -> TimeoutCause {
+    if expected.distance(expiry.end) >= 0 {
         TimeoutCause::TailAck
     } else if expiry.nak_received {
         TimeoutCause::Twice
-    } else if responder.nak_sent() {
+    } else if nak_sent {
         TimeoutCause::Nak
     } else {
         TimeoutCause::TailPacket

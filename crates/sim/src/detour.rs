@@ -42,8 +42,14 @@ impl Detours {
         (!entries.is_empty()).then_some(Self { by_switch })
     }
 
-    /// Which way a switch sends a frame that has come now.
-    pub(crate) fn next_hop(&self, now: Time, net: &Network, switch: SwitchId, way: Way) -> LaneId {
+    /// The ways that a switch may send a frame that has come now.
+    pub(crate) fn next_hops<'a>(
+        &'a self,
+        now: Time,
+        net: &'a Network,
+        switch: SwitchId,
+        way: Way,
+    ) -> &'a [LaneId] {
         let entry = self.by_switch[switch.index()].iter().find(|detour| {
             let is_meant = match detour.to {
                 Meant::Host(host) => host == way.dst,
@@ -53,8 +59,8 @@ impl Detours {
             is_meant && (detour.from..detour.until).contains(&now)
         });
         match entry {
-            Some(detour) => net.pick(switch, way, &detour.lanes),
-            None => net.next_hop(switch, way),
+            Some(detour) => &detour.lanes,
+            None => net.routes.next_hops(switch, way.dst),
         }
     }
 }

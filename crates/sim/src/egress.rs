@@ -29,7 +29,12 @@ pub(crate) struct Egress {
     immediate: bool,
     /// There is a limit to what may wait and leave.
     bounded: bool,
+    /// The class that has memory of its own; [`CLASSES`] if none has.
+    apart: u8,
     queues: [Queue; CLASSES],
+    /// Bytes of that class that wait, and how many may.
+    apart_bytes: u64,
+    apart_bytes_max: u64,
     /// Meaningless without a limit, like what follows it.
     buffer_bytes_max: u64,
     queued_bytes: u64,
@@ -91,7 +96,10 @@ impl Egress {
             strict: schedule.strict(),
             immediate,
             bounded: buffer_bytes_max.is_some(),
+            apart: CLASSES as u8,
             queues: std::array::from_fn(|_| Queue::new()),
+            apart_bytes: 0,
+            apart_bytes_max: 0,
             buffer_bytes_max: buffer_bytes_max.unwrap_or(u64::MAX),
             queued_bytes: 0,
             leaving_bytes: 0,
@@ -101,13 +109,19 @@ impl Egress {
         }
     }
 
+    /// Gives a class memory of its own: what waits in it takes no room from others.
+    pub(crate) fn set_apart(mut self, class: u8, bytes_max: u64) -> Self {
+        (self.apart, self.apart_bytes_max) = (class, bytes_max);
+        self
+    }
+
     /// Takes a frame; `busy_until` is when the wire falls free.
     pub(crate) fn offer(&mut self, now: Time, waiting: Waiting, class: u8, busy_until: Time) -> Taken {
-        if !self.has_room(now, waiting.len) {
+        if !self.has_room(now, class, waiting.len) {
             return Taken::Dropped;
         }
         if self.immediate || self.is_free(now, class, busy_until) {
-            self.note_leaving(busy_until.max(now) + waiting.cost, waiting.len);
+            self.note_leaving(busy_until.max(now) + waiting.cost, class, waiting.len);
             return Taken::Passed;
         }
         self.queue(waiting, class);
@@ -143,7 +157,7 @@ impl Egress {
 
     /// Takes a frame that waits in any case.
     pub(crate) fn admit(&mut self, now: Time, waiting: Waiting, class: u8) -> Taken {
-        if !self.has_room(now, waiting.len) {
+        if !self.has_room(now, class, waiting.len) {
             return Taken::Dropped;
         }
         self.queue(waiting, class);
@@ -181,10 +195,8 @@ impl Egress {
                 self.schedule.on_empty(class);
             }
         }
-        if self.bounded {
-            self.queued_bytes -= u64::from(waiting.len);
-            self.note_leaving(now + waiting.cost, waiting.len);
-        }
+        self.take_out(class as u8, waiting.len);
+        self.note_leaving(now + waiting.cost, class as u8, waiting.len);
         Some((class as u8, waiting))
     }
 
@@ -201,9 +213,7 @@ impl Egress {
             self.occupied &= !(1 << class);
             self.schedule.on_empty(usize::from(class));
         }
-        if self.bounded {
-            self.queued_bytes -= u64::from(waiting.len);
-        }
+        self.take_out(class, waiting.len);
         Some(waiting)
     }
 
@@ -236,11 +246,22 @@ impl Egress {
     }
 
     fn queue(&mut self, waiting: Waiting, class: u8) {
-        if self.bounded {
+        if class == self.apart {
+            self.apart_bytes += u64::from(waiting.len);
+        } else if self.bounded {
             self.queued_bytes += u64::from(waiting.len);
         }
         self.occupied |= 1 << class;
         self.queues[usize::from(class)].push(waiting);
+    }
+
+    #[inline]
+    fn take_out(&mut self, class: u8, len: u16) {
+        if class == self.apart {
+            self.apart_bytes -= u64::from(len);
+        } else if self.bounded {
+            self.queued_bytes -= u64::from(len);
+        }
     }
 
     /// The classes that may send now, a bit each.
@@ -274,7 +295,11 @@ impl Egress {
         })
     }
 
-    fn has_room(&mut self, now: Time, len: u16) -> bool {
+    /// Whether a frame of that class finds room.
+    pub(crate) fn has_room(&mut self, now: Time, class: u8, len: u16) -> bool {
+        if class == self.apart {
+            return self.apart_bytes + u64::from(len) <= self.apart_bytes_max;
+        }
         if !self.bounded {
             return true;
         }
@@ -285,8 +310,8 @@ impl Egress {
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
     }
 
-    fn note_leaving(&mut self, done: Time, len: u16) {
-        if self.bounded {
+    fn note_leaving(&mut self, done: Time, class: u8, len: u16) {
+        if self.bounded && class != self.apart {
             self.leaving.push_back((done, u32::from(len)));
             self.leaving_bytes += u64::from(len);
         }

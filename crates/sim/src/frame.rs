@@ -16,7 +16,8 @@ pub struct Frame {
     pub src: HostId,
     /// Where it goes.
     pub dst: HostId,
-    /// Which connection of the requester's host it belongs to: late frames of a closed one are told by it.
+    /// Which connection of the requester's host it belongs to: late frames of a closed one are told by it. An open-loop
+    /// load has no connections: 1 if its frames may be trimmed, else 0.
     pub serial: u32,
     /// Bytes from MAC header to FCS, at least 64.
     pub len: u16,
@@ -82,6 +83,17 @@ impl Frame {
         Self { kind: Kind::Raw, ..Self::own() }
     }
 
+    /// Cuts it to its headers and puts it into another class. DCP's simulator marks what it trims as congested, so that
+    /// what is returned counts as a notification.
+    pub(crate) fn trim(&mut self, class: u8) {
+        self.packet = self.packet.trimmed();
+        self.len = TRIMMED_BYTES;
+        self.class = class;
+        if self.ecn != Ecn::NotCapable {
+            self.ecn = Ecn::Congested;
+        }
+    }
+
     /// What an impairment may look at.
     pub(crate) fn facts(&self) -> FrameFacts {
         let kind = match (self.kind, self.packet.opcode) {
@@ -120,6 +132,10 @@ pub enum Kind {
 }
 
 const _: () = assert!(size_of::<Frame>() <= 64);
+
+/// A header-only packet: Ethernet 14, IPv4 20, UDP 8, BTH 12 and 3 bytes of message number are 57, and 61 with the frame check
+/// sequence, which Ethernet pads.
+pub(crate) const TRIMMED_BYTES: u16 = MIN_FRAME_BYTES as u16;
 
 /// Preamble and gap: what a frame occupies on the wire beyond its own bytes.
 pub(crate) const GAP_BYTES: u64 = WIRE_OVERHEAD_BYTES as u64;

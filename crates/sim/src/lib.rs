@@ -19,6 +19,7 @@
 //! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
 
 mod app;
+mod balance;
 mod barrier;
 mod build;
 mod cause;
@@ -49,6 +50,7 @@ mod script;
 mod simulation;
 mod source;
 mod store;
+mod trim;
 mod wires;
 
 pub use build::{BuildError, Files, Phase, network, phases};

@@ -368,7 +368,7 @@ impl Wires {
 
     /// Settles the departures before `now` of a port: of frames that wait, each starts when the one before it has left and no
     /// hold keeps it. Those of the instant itself are left, so that all that happens at it counts, in whatever order.
-    fn catch_up(&mut self, now: Time, lane: LaneId) {
+    pub(crate) fn catch_up(&mut self, now: Time, lane: LaneId) {
         let index = lane.index();
         if !self.ports[index].flags.has(PortFlags::OCCUPIED) {
             return;

@@ -1,7 +1,7 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
-use wiremend_proto::{cc, rc};
+use wiremend_proto::{cc, rc, sr};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use crate::repeat::Repeats;
@@ -14,6 +14,7 @@ pub(crate) mod purpose {
     pub(crate) const ARRIVALS: u64 = 4;
     pub(crate) const ENTROPY: u64 = 5;
     pub(crate) const MARKS: u64 = 6;
+    pub(crate) const BALANCE: u64 = 7;
 }
 
 pub(crate) struct Network {
@@ -23,6 +24,8 @@ pub(crate) struct Network {
     pub(crate) plan: Plan,
     pub(crate) transport: Transport,
     pub(crate) seed: u64,
+    /// Frames of a connection may take different ways.
+    pub(crate) balanced: bool,
     salts: Vec<u64>,
 }
 
@@ -51,7 +54,9 @@ pub(crate) struct Latencies {
 /// What all connections of a run share.
 #[derive(Clone, Debug)]
 pub(crate) struct Transport {
+    /// What connections of every scheme have in common, and all there is to go-back-N.
     pub(crate) config: rc::Config,
+    pub(crate) engine: Engine,
     pub(crate) op: rc::Op,
     /// A waiting ACK is replaced by a newer one.
     pub(crate) coalesce: bool,
@@ -65,8 +70,29 @@ pub(crate) struct Transport {
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,
     pub(crate) first_psn: Psn,
+    /// Its receivers make sense of header-only packets, so that switches may trim what it sends.
+    pub(crate) trims: bool,
     /// What ToR switches copy, if anything.
     pub(crate) repeats: Option<Repeats>,
+}
+
+/// Which engine every connection has.
+#[derive(Clone, Debug)]
+pub(crate) enum Engine {
+    /// Go-back-N and its kin.
+    GoBack,
+    /// Selective repeat.
+    Selective(Box<sr::Config>),
+}
+
+impl Transport {
+    /// The configuration of a connection that repeats selectively.
+    pub(crate) fn selective(&self) -> &sr::Config {
+        let Engine::Selective(config) = &self.engine else {
+            unreachable!("a connection has the engine of its run");
+        };
+        config
+    }
 }
 
 impl Network {
@@ -79,7 +105,7 @@ impl Network {
         let routes = Routes::shortest(&graph);
         let salts =
             graph.switches().map(|switch| stream_seed(seed, purpose::ECMP, u64::from(switch.0))).collect();
-        Self { graph, routes, lanes, plan, transport, seed, salts }
+        Self { graph, routes, lanes, plan, transport, seed, balanced: false, salts }
     }
 
     /// Which way a switch sends a frame: one of the shortest, the same for all frames of a connection, chosen
@@ -95,18 +121,30 @@ impl Network {
         if lanes.len() == 1 {
             return lanes[0];
         }
-        let flow = u64::from(way.src.0) << 40 ^ u64::from(way.dst.0) << 16 ^ u64::from(way.entropy);
-        let hash = mix(flow ^ self.salts[switch.index()]) >> 32;
+        let hash = mix(way.flow() ^ self.salts[switch.index()]) >> 32;
         lanes[((hash * lanes.len() as u64) >> 32) as usize]
     }
 
-    /// The lanes that a frame crosses.
+    /// The lanes that a frame crosses; where frames of a connection take different ways, the fastest ones.
     pub(crate) fn path(&self, way: Way) -> Vec<LaneId> {
         let mut path = vec![self.uplink(way.src)];
         while let Some(switch) = self.switch_at(path[path.len() - 1]) {
-            path.push(self.next_hop(switch, way));
+            path.push(if self.balanced {
+                self.fastest(self.routes.next_hops(switch, way.dst))
+            } else {
+                self.next_hop(switch, way)
+            });
         }
         path
+    }
+
+    /// The first of the lanes with the highest rate and, among these, the shortest delay.
+    fn fastest(&self, lanes: &[LaneId]) -> LaneId {
+        let key = |lane: &&LaneId| {
+            let of = &self.lanes[lane.index()];
+            (std::cmp::Reverse(of.rate), of.delay)
+        };
+        *lanes.iter().min_by_key(key).expect("hosts reach each other")
     }
 
     pub(crate) fn uplink(&self, host: HostId) -> LaneId {
@@ -134,6 +172,19 @@ pub(crate) struct Way {
     pub(crate) src: HostId,
     pub(crate) dst: HostId,
     pub(crate) entropy: u16,
+}
+
+impl Way {
+    #[inline]
+    fn flow(self) -> u64 {
+        u64::from(self.src.0) << 40 ^ u64::from(self.dst.0) << 16 ^ u64::from(self.entropy)
+    }
+
+    /// The same for all frames of a connection.
+    #[inline]
+    pub(crate) fn hash(self) -> u64 {
+        mix(self.flow())
+    }
 }
 
 /// By lane: which of the receiver's ports it ends at.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use wiremend_measure::{Metric, Outcome, SeriesRow};
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
+use crate::balance::Balancer;
 use crate::deadlock::{Passage, Report, Verdict};
 use crate::detour::Detours;
 use crate::frame::{Frame, Kind};
@@ -36,6 +37,8 @@ pub(crate) struct Part {
     pub(crate) repeaters: Option<Box<Repeaters>>,
     pub(crate) detours: Option<Arc<Detours>>,
     pub(crate) passage: Option<Box<Passage>>,
+    /// How ways are chosen, if not by a hash.
+    pub(crate) balancer: Option<Box<Balancer>>,
     /// Whether switches do no more than forward by shortest ways.
     pub(crate) is_plain: bool,
     /// Events handled, but for those at which a port of a lossless switch only looks around: how many those are depends on which
@@ -230,8 +233,8 @@ impl Part {
         }
     }
 
-    /// The same where switches look at frames, have entries of their own, or make copies.
-    #[cold]
+    /// The same where switches look at frames, choose ways frame by frame, have entries of their own, or make copies.
+    #[inline(never)]
     fn forward_with_care(&mut self, now: Time, switch: SwitchId, way: Way, id: FrameId) {
         if let Some(passage) = &mut self.passage
             && passage.on_frame(now, switch, self.wires.frame_mut(id)) == Verdict::Drop
@@ -240,9 +243,16 @@ impl Part {
             self.wires.watch.on_ttl(now, self.net.graph.switch_node(switch), &frame);
             return;
         }
-        let out = match &self.detours {
-            Some(detours) => detours.next_hop(now, &self.net, switch, way),
-            None => self.net.next_hop(switch, way),
+        let lanes = match &self.detours {
+            Some(detours) => detours.next_hops(now, &self.net, switch, way),
+            None => self.net.routes.next_hops(switch, way.dst),
+        };
+        let out = match &mut self.balancer {
+            Some(balancer) => {
+                let class = self.wires.frame_mut(id).class;
+                balancer.choose(now, switch, way, class, lanes, &mut self.wires)
+            }
+            None => self.net.pick(switch, way, lanes),
         };
         if let Some(passage) = &mut self.passage {
             let frame = self.wires.frame_mut(id);

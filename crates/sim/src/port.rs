@@ -50,6 +50,9 @@ impl PortFlags {
     /// Of a lossless switch: a watchdog throws away what comes for some class.
     pub(crate) const STORMING: u16 = 2048;
 
+    /// What is handed to it may be cut to its headers.
+    pub(crate) const TRIMMING: u16 = 4096;
+
     /// What a frame meets on the wire beyond time.
     pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
 

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use wiremend_measure::{Collector, FlowRow, Outcome, SeriesRow};
+use wiremend_measure::{Collector, FlowRow, JobPlan, Outcome, SeriesRow};
 use wiremend_units::{Span, Time};
 
 use crate::barrier::Barrier;
@@ -77,6 +77,8 @@ pub enum Ending {
 }
 
 pub(crate) struct Limits {
+    /// Flows that count only together.
+    pub(crate) jobs: Vec<JobPlan>,
     pub(crate) stop_at: Time,
     pub(crate) lookahead: Span,
     pub(crate) sample_every: Option<Span>,
@@ -154,7 +156,7 @@ pub(crate) fn run(parts: &mut [Part], limits: &Limits, observer: &mut dyn Observ
     let mut leader = Leader {
         observer,
         net,
-        collector: Collector::new(),
+        collector: Collector::with_jobs(limits.jobs.clone()),
         deadlocks: Vec::new(),
         windows: 0,
         events: 0,

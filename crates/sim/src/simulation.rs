@@ -6,7 +6,7 @@ use std::sync::Arc;
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{
-    Added, Collector, Counters, DeadlockFound, Deadlocks, TimeoutCounts, TraceRecord, VariantSummary,
+    Added, Collector, Counters, DeadlockFound, Deadlocks, TimeoutCounts, TraceRecord, Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
 use wiremend_units::{FlowId, LinkId, NodeId, Span, SwitchId, Time};
@@ -59,6 +59,7 @@ pub struct Simulation {
     parts: Vec<Part>,
     limits: Limits,
     net: Arc<Network>,
+    notes: Vec<String>,
 }
 
 /// What came out of a run.
@@ -97,6 +98,8 @@ pub struct Results {
     pub trace_left_out: u64,
     /// Frames that were on a link when the run ended, or waited for one.
     pub in_flight: u64,
+    /// What a reader of all this should know of the scenario.
+    pub notes: Vec<String>,
 }
 
 /// What one direction of a link counts.
@@ -112,18 +115,25 @@ pub struct LaneCounters {
     pub dropped: u64,
     /// Frames marked before it.
     pub marked: u64,
+    /// What was trimmed before it.
+    pub trims: Trims,
 }
 
 impl Simulation {
     /// Builds the network of a scenario and puts its applications on the hosts.
     pub fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Self, BuildError> {
-        let Built { parts, limits, net } = build::build(scenario, files, options)?;
-        Ok(Self { parts, limits, net })
+        let Built { parts, limits, net, notes } = build::build(scenario, files, options)?;
+        Ok(Self { parts, limits, net, notes })
     }
 
     /// The network.
     pub fn graph(&self) -> &Graph {
         &self.net.graph
+    }
+
+    /// What a reader of the results should know of the scenario, a sentence each.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
     }
 
     /// Threads that it will run on.
@@ -151,8 +161,9 @@ impl Simulation {
         let lanes: Vec<_> = graph
             .lanes()
             .map(|lane| {
-                let LaneCounters { dropped, marked, .. } = of_node(graph.lane_from(lane)).counters(lane);
-                LaneCounters { dropped, marked, ..of_node(graph.lane_to(lane)).counters(lane) }
+                let LaneCounters { dropped, marked, trims, .. } =
+                    of_node(graph.lane_from(lane)).counters(lane);
+                LaneCounters { dropped, marked, trims, ..of_node(graph.lane_to(lane)).counters(lane) }
             })
             .collect();
         let mut counters = sum(&hosts, &lanes);
@@ -224,6 +235,7 @@ impl Simulation {
             trace,
             trace_left_out,
             in_flight,
+            notes: self.notes,
         }
     }
 
@@ -281,7 +293,8 @@ impl Simulation {
 impl Results {
     /// What the tables and `summary.json` show.
     pub fn summary(&self, name: &str) -> VariantSummary {
-        VariantSummary { deadlock: self.deadlock.clone(), ..self.collector.summary(name, &self.counters) }
+        let (deadlock, notes) = (self.deadlock.clone(), self.notes.clone());
+        VariantSummary { deadlock, notes, ..self.collector.summary(name, &self.counters) }
     }
 }
 
@@ -306,6 +319,7 @@ fn sum(hosts: &[HostCounters], lanes: &[LaneCounters]) -> Counters {
         sum.corrupted_frames += lane.corrupted;
         sum.dropped_frames.buffer += lane.dropped;
         sum.congestion.marked += lane.marked;
+        sum.trims += lane.trims;
     }
     sum.timeouts = timeouts;
     sum
@@ -329,6 +343,11 @@ fn add_to_digest(collector: &mut Collector, hosts: &[HostCounters], lanes: &[Lan
         }
         if lane.marked > 0 {
             collector.add_counter("lane.marked", number as u64, lane.marked);
+        }
+        if lane.trims != Trims::default() {
+            for (name, value) in lane.trims.named() {
+                collector.add_counter(name, number as u64, value);
+            }
         }
     }
 }

@@ -5,6 +5,7 @@
 //! handed to it: one event a hop. A scheduled port ([`Egress`]) settles it when transmission starts.
 
 use wiremend_impair::{Fate, Impairments};
+use wiremend_measure::Trims;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use crate::egress::{Egress, Taken, Waiting};
@@ -23,6 +24,7 @@ use crate::ring::{Pool, Ring};
 use crate::simulation::LaneCounters;
 use crate::source::Sources;
 use crate::store::{FrameId, Store};
+use crate::trim::Trimming;
 
 pub(crate) struct Wires {
     pub(crate) queue: Queue,
@@ -42,6 +44,8 @@ pub(crate) struct Wires {
     pub(crate) lossless: Option<Box<Lossless>>,
     /// Switches that mark frames when queues are long.
     pub(crate) marking: Option<Box<Marking>>,
+    /// Switches that cut packets to their headers when queues are long.
+    pub(crate) trimming: Option<Box<Trimming>>,
     /// Headers of frames that are on protected links, or have just arrived over one.
     pub(crate) headers: Headers,
     /// Frames that are kept only to be sent again.
@@ -92,6 +96,7 @@ impl Wires {
             loopbacks: Vec::new(),
             lossless: None,
             marking: None,
+            trimming: None,
             headers: Headers::default(),
             kept: 0,
             delivered: Vec::new(),
@@ -156,6 +161,10 @@ impl Wires {
 
     pub(crate) fn set_marking(&mut self, lane: LaneId) {
         self.ports[lane.index()].flags.set(PortFlags::MARKING);
+    }
+
+    pub(crate) fn set_trimming(&mut self, lane: LaneId) {
+        self.ports[lane.index()].flags.set(PortFlags::TRIMMING);
     }
 
     pub(crate) fn watch(&mut self, lane: LaneId) {
@@ -365,6 +374,9 @@ impl Wires {
             self.enqueue_lossless(now, lane, id);
             return;
         }
+        if self.ports[lane.index()].flags.has(PortFlags::TRIMMING) && !self.trim_or_drop(now, lane, id) {
+            return;
+        }
         self.mark_waiting(now, lane, id);
         let frame = self.frames.get(id);
         let port = &mut self.ports[lane.index()];
@@ -452,12 +464,14 @@ impl Wires {
         let dropped = self.ports[lane.index()].dropped;
         let ring = &self.rings[lane.index()];
         let marked = self.marking.as_ref().map_or(0, |marking| marking.marked(lane));
+        let trims = self.trimming.as_ref().map_or(Trims::default(), |trimming| trimming.counts(lane));
         LaneCounters {
             tx_frames: ring.frames,
             tx_bytes: ring.bytes,
             corrupted: ring.corrupted,
             dropped,
             marked,
+            trims,
         }
     }
 

@@ -27,6 +27,7 @@ mod link_end;
 mod link_pair;
 mod link_prototype;
 mod pair;
+mod sr_pair;
 
 pub use dice::Dice;
 pub use host::Received;
@@ -36,3 +37,4 @@ pub use link_end::{FrameNo, Kind, Leaving, LinkEnd, LinkSignal};
 pub use link_pair::{Departure, Fate, Frame, LinkPair, Linked, Order, Passing, PrototypePair};
 pub use link_prototype::{PrototypeConfig, PrototypeEnd, PrototypeSignal};
 pub use pair::{Cause, Ending, Expired, Pair, Side};
+pub use sr_pair::SrPair;

@@ -25,7 +25,7 @@ pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
     let listed = Listed {
         scenarios: builtin::list().into_iter().map(|(name, title)| Line { name, what: title }).collect(),
         sizes: WORKLOADS.iter().map(|table| Line { name: table.name, what: table.what.to_owned() }).collect(),
-        recovery: [Recovery::GoBackN, Recovery::GoBack0].map(recovery).into(),
+        recovery: Recovery::ALL.map(recovery).into(),
     };
     if asked.json {
         let json = serde_json::to_string_pretty(&listed).expect("a list is plain values");
@@ -40,13 +40,10 @@ pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
     Ok(Answer::Yes)
 }
 
-/// A scheme, as scenarios call it. A new one is told here as soon as there is one.
+/// A scheme, as scenarios call it, and when it wins.
 fn recovery(scheme: Recovery) -> Line {
-    let (name, what) = match scheme {
-        Recovery::GoBackN => ("go-back-n", "everything from the lost packet on is sent again"),
-        Recovery::GoBack0 => ("go-back-0", "the whole message is sent again, as early RDMA NICs did"),
-    };
-    Line { name, what: what.to_owned() }
+    let [name, does, wins] = scheme.told();
+    Line { name, what: format!("{does}; wins when {wins}") }
 }
 
 fn section(text: &mut String, heading: &str, lines: &[Line]) {

@@ -199,6 +199,9 @@ fn compare(
     for one in ran {
         let (summary, failed) = &mut compared[one.sum];
         failed.merge(one.failed);
+        if summary.notes.is_empty() {
+            summary.notes = one.notes;
+        }
         // Of several seeds, one that it ended says more than one that went on.
         let known = summary.deadlock.as_ref().is_some_and(|found| found.ended_run);
         if !known && one.deadlock.as_ref().is_some_and(|found| found.ended_run || summary.deadlock.is_none())
@@ -224,6 +227,9 @@ fn told(input: &Input, summary: &Summary, failed: &[Failed], sentences: &[String
             let _ =
                 writeln!(text, "{}: the first with \"{reason}\": flow {}", variant.name, flows.join(", "));
         }
+    }
+    for note in wiremend_report::notes(&summary.variants) {
+        text.push_str(&terminal::wrapped(&format!("note: {note}"), prose));
     }
     let plot = draw::tail_plot(&summary.variants, screen);
     if !plot.is_empty() {

@@ -37,6 +37,12 @@ pub struct Config {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BadConfig(&'static str);
 
+impl BadConfig {
+    pub(crate) const fn because(why: &'static str) -> Self {
+        Self(why)
+    }
+}
+
 impl std::fmt::Display for BadConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.0)
@@ -68,7 +74,7 @@ impl Config {
     }
 
     /// Sequence numbers that a message of `len` bytes takes: an empty one takes one.
-    pub(super) const fn packets(&self, len: u32) -> u32 {
+    pub(crate) const fn packets(&self, len: u32) -> u32 {
         if len == 0 { 1 } else { len.div_ceil(self.mtu as u32) }
     }
 }

@@ -28,16 +28,16 @@ pub(super) struct Inbound {
 
 /// The place of a packet in its message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
-    pub(super) op: Op,
-    pub(super) first: bool,
-    pub(super) last: bool,
+pub(crate) struct Shape {
+    pub(crate) op: Op,
+    pub(crate) first: bool,
+    pub(crate) last: bool,
 }
 
 impl Shape {
     /// What a request is; `None` for everything that is no SEND, WRITE or READ.
     #[inline]
-    pub(super) const fn of(opcode: Opcode) -> Option<Self> {
+    pub(crate) const fn of(opcode: Opcode) -> Option<Self> {
         let (op, first, last) = match opcode {
             Opcode::SendFirst => (Op::Send, true, false),
             Opcode::SendMiddle => (Op::Send, false, false),
@@ -55,7 +55,7 @@ impl Shape {
 
     /// The opcode of a SEND or WRITE packet.
     #[inline]
-    pub(super) const fn opcode(self, imm: bool) -> Opcode {
+    pub(crate) const fn opcode(self, imm: bool) -> Opcode {
         match (self.op, self.first, self.last) {
             (Op::Send, true, false) => Opcode::SendFirst,
             (Op::Send, false, false) => Opcode::SendMiddle,
@@ -75,7 +75,7 @@ impl Shape {
 
     /// The message takes a receive buffer when it completes.
     #[inline]
-    pub(super) fn takes_receive(self, packet: &Packet) -> bool {
+    pub(crate) fn takes_receive(self, packet: &Packet) -> bool {
         self.last && (self.op == Op::Send || packet.opcode.has_imm())
     }
 }
@@ -172,7 +172,7 @@ impl Inbound {
 
 /// FIRST and MIDDLE are full, LAST is not empty, ONLY may be anything up to full, a READ request carries nothing.
 #[inline]
-fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
+pub(crate) fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
     match (shape.op, shape.first, shape.last) {
         (Op::Read, ..) => len == 0,
         (_, _, false) => len == config.mtu,
@@ -181,7 +181,7 @@ fn payload_fits(config: &Config, shape: Shape, len: u16) -> bool {
     }
 }
 
-fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
+pub(crate) fn check_reth(shape: Shape, packet: &Packet, reth: RethRepr) -> Result<(), NakCode> {
     let payload = packet.payload_len as u32;
     let right = match (shape.op, shape.last) {
         (Op::Read, _) => true,

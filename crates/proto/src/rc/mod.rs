@@ -29,13 +29,13 @@
 mod config;
 mod counters;
 mod flight;
-mod inbound;
+pub(crate) mod inbound;
 mod packet;
 mod reads;
 mod recovery;
 mod requester;
 mod responder;
-mod send_queue;
+pub(crate) mod send_queue;
 mod work;
 
 use wiremend_units::{Psn, QpNum, Time};

@@ -14,6 +14,7 @@ pub struct Packet {
     pub psn: Psn,
     imm: u32,
     /// RETH: address (high, low), key, length. Responses: AETH, unused, local address of the payload (high, low).
+    /// Packets of [`crate::dcp`]: see there.
     ext: [u32; 4],
     /// Bytes of payload, without padding.
     pub payload_len: u16,
@@ -28,6 +29,12 @@ const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
 const ACK_REQ: u8 = 1;
 const SOLICITED: u8 = 2;
 const TRIMMED: u8 = 4;
+const BOUNCED: u8 = 8;
+const PLACED: u8 = 16;
+/// Of a request: a question. Of an answer: the wish to count anew.
+const PROBE: u8 = 32;
+const MARKED: u8 = 64;
+const UNIT_END: u8 = 128;
 
 const MSN_MASK: u32 = (1 << 24) - 1;
 
@@ -100,6 +107,26 @@ impl Packet {
         self
     }
 
+    /// The same with words behind the AETH of an acknowledgement: what a scheme says beyond it.
+    #[inline]
+    pub(crate) const fn with_said(mut self, words: [u32; 3]) -> Self {
+        self.ext = [self.ext[0], words[0], words[1], words[2]];
+        self
+    }
+
+    /// What an acknowledgement says behind its AETH.
+    #[inline]
+    pub(crate) const fn said(&self) -> [u32; 3] {
+        [self.ext[1], self.ext[2], self.ext[3]]
+    }
+
+    /// The RETH that every packet carries where packets are placed out of order, whatever the opcode.
+    #[inline]
+    pub(crate) const fn placement(&self) -> RethRepr {
+        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
+        RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] }
+    }
+
     /// The RETH, if the opcode has one.
     #[inline]
     pub const fn reth(&self) -> Option<RethRepr> {
@@ -107,13 +134,18 @@ impl Packet {
             return None;
         }
         let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
-        Some(RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] })
+        // A packet that carries its own place describes no other bytes than its own.
+        let dma_len = if self.is_placed() { self.payload_len as u32 } else { self.ext[3] };
+        Some(RethRepr { address, remote_key: self.ext[2], dma_len })
     }
 
     /// A WRITE or READ of no bytes that names no memory: see [`crate::mend::Dummies`].
     #[inline]
     pub const fn is_dummy(&self) -> bool {
-        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest) && self.ext[2] == 0 && self.ext[3] == 0
+        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest)
+            && self.ext[2] == 0
+            && self.ext[3] == 0
+            && !self.is_placed()
     }
 
     /// The AETH, if the opcode has one.
@@ -213,10 +245,104 @@ impl Packet {
         self
     }
 
+    /// The same as its receiver sees it when a switch has marked its IP header for congestion.
+    #[inline]
+    pub const fn marked(mut self) -> Self {
+        self.flags |= MARKED;
+        self
+    }
+
+    /// A switch has marked it for congestion.
+    #[inline]
+    pub const fn is_marked(&self) -> bool {
+        self.flags & MARKED != 0
+    }
+
     /// A switch has cut its payload off.
     #[inline]
     pub const fn is_trimmed(&self) -> bool {
         self.flags & TRIMMED != 0
+    }
+
+    /// What a receiver makes of a header that a switch has left: the same header on its way back to the requester's
+    /// queue pair.
+    #[inline]
+    pub const fn bounced(mut self, requester: QpNum) -> Self {
+        self.dest_qp = requester;
+        self.payload_len = 0;
+        self.flags |= TRIMMED | BOUNCED;
+        self
+    }
+
+    /// It is on its way back, without its payload.
+    #[inline]
+    pub const fn is_bounced(&self) -> bool {
+        self.flags & BOUNCED != 0
+    }
+
+    /// It carries its own place, in any order of arrival: see [`crate::dcp`].
+    #[inline]
+    pub const fn is_placed(&self) -> bool {
+        self.flags & PLACED != 0
+    }
+
+    /// It asks what is missing and carries nothing: see [`crate::dcp`].
+    #[inline]
+    pub const fn is_probe(&self) -> bool {
+        self.flags & PROBE != 0 && !self.opcode.is_response()
+    }
+
+    /// It asks for a whole unit to be sent and counted anew: see [`crate::dcp`].
+    #[inline]
+    pub const fn is_recount(&self) -> bool {
+        self.flags & PROBE != 0 && self.opcode.is_response()
+    }
+
+    /// It is the last of what is counted together: see [`crate::dcp`].
+    #[inline]
+    pub const fn ends_unit(&self) -> bool {
+        self.flags & UNIT_END != 0
+    }
+
+    /// The same, as a packet that carries its own place.
+    #[inline]
+    pub(crate) const fn placed(mut self, ends_unit: bool) -> Self {
+        self.flags |= if ends_unit { PLACED | UNIT_END } else { PLACED };
+        self
+    }
+
+    /// The same as a question.
+    #[inline]
+    pub(crate) const fn probing(mut self) -> Self {
+        self.payload_len = 0;
+        self.flags |= PROBE;
+        self
+    }
+
+    /// The same as a wish to count anew.
+    #[inline]
+    pub(crate) const fn recounting(mut self) -> Self {
+        self.flags |= PROBE;
+        self
+    }
+
+    /// The words behind the BTH, for those who give them another meaning.
+    #[inline]
+    pub(crate) const fn words(&self) -> [u32; 4] {
+        self.ext
+    }
+
+    /// The same with other words behind the BTH.
+    #[inline]
+    pub(crate) const fn with_words(mut self, words: [u32; 4]) -> Self {
+        self.ext = words;
+        self
+    }
+
+    /// The word that holds immediate data where an operation has them.
+    #[inline]
+    pub(crate) const fn imm_word(&self) -> u32 {
+        self.imm
     }
 
     /// A NAK of any kind, "receiver not ready" included.
@@ -243,7 +369,13 @@ impl fmt::Display for Packet {
             (Opcode::ReadRequest, Some(reth)) => write!(f, " addr {:#x} len {}", reth.address, reth.dma_len)?,
             _ => write!(f, " len {}", self.payload_len)?,
         }
-        f.write_str(if self.ack_req() { " ackreq" } else { "" })
+        let flags = [
+            (self.is_bounced(), " bounced"),
+            (self.is_trimmed() && !self.is_bounced(), " trimmed"),
+            (self.is_probe(), " probe"),
+            (self.ack_req(), " ackreq"),
+        ];
+        flags.iter().filter(|(set, _)| *set).try_for_each(|(_, text)| f.write_str(text))
     }
 }
 

@@ -66,6 +66,8 @@ pub struct Transmit {
     pub copy: u8,
     /// Why it is sent.
     pub purpose: Purpose,
+    /// Which of the connection's paths it takes, where the requester chooses; else 0.
+    pub path: u16,
 }
 
 /// Why a packet is sent.
@@ -233,7 +235,7 @@ impl Requester {
         } else {
             Purpose::New
         };
-        Some(Transmit { packet, work: item.id, offset, copy, purpose })
+        Some(Transmit { packet, work: item.id, offset, copy, purpose, path: 0 })
     }
 
     /// Everything posted is sent, and `last` was the last of it.
@@ -260,7 +262,7 @@ impl Requester {
         self.counters.packets += 1;
         self.counters.repeats += 1;
         let copy = self.flight.copy(seq);
-        Some(Transmit { packet, work: item.id, offset, copy, purpose: Purpose::Repeat })
+        Some(Transmit { packet, work: item.id, offset, copy, purpose: Purpose::Repeat, path: 0 })
     }
 
     /// A READ request for what is still missing: a restart asks from the first missing response on (IBA 9.7.3).

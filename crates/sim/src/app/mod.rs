@@ -5,12 +5,14 @@
 //! [`crate::build`].
 
 mod cbr;
+mod collective;
 mod list;
 mod ping_pong;
 mod poisson;
 mod stream;
 
 pub(crate) use cbr::Cbr;
+pub(crate) use collective::{Collective, Dance, Group};
 pub(crate) use list::{List, Planned};
 pub(crate) use ping_pong::{Echo, PingPong};
 pub(crate) use poisson::{Arrivals, Pick, Poisson, Sizes};
@@ -27,6 +29,7 @@ pub(crate) enum App {
     Echo(Echo),
     Stream(Stream),
     Cbr(Cbr),
+    Collective(Collective),
 }
 
 /// An application on a host. Messages that come in over a connection opened to `port` are its.
@@ -94,6 +97,8 @@ pub(crate) struct Raw {
     pub(crate) len: u16,
     pub(crate) ttl: u8,
     pub(crate) class: u8,
+    /// Switches may cut it to its headers.
+    pub(crate) trimmable: bool,
 }
 
 impl Done {
@@ -119,6 +124,7 @@ impl App {
             Self::PingPong(app) => app.next_poll(),
             Self::Stream(app) => app.next_poll(),
             Self::Cbr(app) => app.next_poll(),
+            Self::Collective(app) => app.next_poll(),
             Self::Echo(_) => Time::MAX,
         }
     }
@@ -131,6 +137,7 @@ impl App {
             Self::PingPong(app) => app.poll(now, actions),
             Self::Stream(app) => app.poll(now, actions),
             Self::Cbr(app) => app.poll(now, actions),
+            Self::Collective(app) => app.poll(now, actions),
             Self::Echo(_) => {}
         }
     }
@@ -141,6 +148,7 @@ impl App {
             Self::PingPong(app) => app.on_completion(now, done, actions),
             Self::Echo(app) => app.on_completion(actions),
             Self::Stream(app) => app.on_completion(now, done, actions),
+            Self::Collective(app) => app.on_completion(done, actions),
             Self::List(_) | Self::Poisson(_) | Self::Cbr(_) => {}
         }
     }
@@ -150,6 +158,7 @@ impl App {
         match self {
             Self::PingPong(app) => app.on_receive(now, actions),
             Self::Echo(app) => app.on_receive(from, actions),
+            Self::Collective(app) => app.on_receive(from, actions),
             Self::List(_) | Self::Poisson(_) | Self::Stream(_) | Self::Cbr(_) => {}
         }
     }
@@ -162,8 +171,14 @@ impl App {
             Self::PingPong(app) => app.is_done(),
             Self::Stream(app) => app.is_done(),
             Self::Cbr(app) => app.is_done(),
+            Self::Collective(app) => app.is_done(),
             Self::Echo(_) => true,
         }
+    }
+
+    /// Its messages to one host share a connection, which nobody else uses: they come in the order in which they were posted.
+    pub(crate) fn has_own_connections(&self) -> bool {
+        matches!(self, Self::Collective(_))
     }
 
     /// The run ends: a flow that the application keeps the books of and that is still open.

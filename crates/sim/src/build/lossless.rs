@@ -10,18 +10,23 @@ use crate::frame;
 use crate::network::Network;
 
 /// A buffer for each switch; none if switches are not lossless.
-pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
+pub(super) fn place(
+    scenario: &Scenario,
+    net: &Network,
+    memories: &[Option<Bytes>],
+) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
     let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
     let frame_max = frame_max(scenario);
     let buffer = |switch: SwitchId| {
         let node = net.graph.switch_node(switch);
-        let buffer = Buffer::new(config(lossless, net, node, frame_max));
+        let memory = memories[switch.index()].unwrap_or(lossless.buffer);
+        let buffer = Buffer::new(config(lossless, memory, net, node, frame_max));
         Ok((switch, buffer.map_err(|why| refusal(lossless, net.graph.name(node), why))?))
     };
     net.graph.switches().map(buffer).collect()
 }
 
-fn config(lossless: &Lossless, net: &Network, node: NodeId, frame_max: Bytes) -> Config {
+fn config(lossless: &Lossless, buffer: Bytes, net: &Network, node: NodeId, frame_max: Bytes) -> Config {
     let port = |lane: &LaneId| {
         let (out, into) = (&net.lanes[lane.index()], &net.lanes[lane.reverse().index()]);
         let reach = Reach {
@@ -35,7 +40,7 @@ fn config(lossless: &Lossless, net: &Network, node: NodeId, frame_max: Bytes) ->
         PortConfig { headroom, rate: out.rate, reaction: lossless.reaction }
     };
     Config {
-        buffer: lossless.buffer,
+        buffer,
         alpha: Alpha::from_parts(lossless.alpha.parts()).expect("a scenario allows what a switch does"),
         reserve: lossless.reserve,
         resume_offset: lossless.resume_offset,

@@ -1,5 +1,8 @@
 //! From a scenario to parts that can run.
 
+mod balance;
+mod buffer;
+mod collective;
 mod congestion;
 mod impair;
 mod lossless;
@@ -7,7 +10,9 @@ mod pause;
 mod protect;
 mod remedy;
 mod route;
+mod selective;
 mod topology;
+mod trim;
 mod workload;
 
 use std::sync::Arc;
@@ -16,14 +21,14 @@ use wiremend_fabric::Plan;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
 use wiremend_proto::{cc, rc};
 use wiremend_scenario::{DummiesWhen, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
-use wiremend_units::{LaneId, Span, Time, stream_seed};
+use wiremend_units::{Bytes, LaneId, Span, Time, stream_seed};
 
 use crate::detour::Detours;
 use crate::egress::Egress;
 use crate::host::{Host, Tally};
 use crate::lossless::Lossless;
 use crate::mark::Marking;
-use crate::network::{Latencies, Network, Transport, purpose};
+use crate::network::{Engine, Latencies, Network, Transport, purpose};
 use crate::part::Part;
 use crate::queue::Queue;
 use crate::rare::Rare;
@@ -67,6 +72,8 @@ pub(crate) struct Built {
     pub(crate) parts: Vec<Part>,
     pub(crate) limits: Limits,
     pub(crate) net: Arc<Network>,
+    /// What a reader of the results should know.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Bytes of state that a lane, a host and an entry of the routes take, roughly: for refusing what cannot fit.
@@ -88,7 +95,10 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         host_tx: topology.host_tx_latency,
         host_rx: topology.host_rx_latency,
     };
-    let net = Arc::new(Network::new(graph, latencies, transport(scenario), options.seed));
+    let mut net = Network::new(graph, latencies, transport(scenario), options.seed);
+    net.balanced = scenario.switch.balance.reorders();
+    net.transport.engine = selective::engine(&scenario.transport, &net);
+    let net = Arc::new(net);
     let memory = Memory {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
@@ -103,10 +113,17 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let owner_of_node = assign(&net, if tilted.is_some() { 1 } else { options.threads });
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
-    let buffers = lossless::place(scenario, &net)?;
+    let memories = buffer::of_switches(scenario, &net.graph)?;
+    let buffers = lossless::place(scenario, &net, &memories)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let ports = ports(scenario, options, pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied()));
+    let mut notes = Vec::from_iter(balance::note(scenario));
+    let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
+    let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
+    let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
+    let buffers_max = net.graph.lanes().map(limited).collect();
+    let settling = pauses.iter().map(|pause| pause.lane).chain(guards.keys().copied());
+    let ports = ports(scenario, options, trim, buffers_max, settling);
     let mut parts: Vec<_> =
         (0..count).map(|part| new_part(&net, &owner_of_node, part as u16, count, &ports)).collect();
     let owner = |lane: LaneId| usize::from(owner_of_node[net.graph.lane_from(lane).index()]);
@@ -116,13 +133,18 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         part.wires.marking = scenario.switch.ecn.as_ref().map(|ecn| {
             Box::new(Marking::new(congestion::curve(ecn), net.seed, net.graph.lane_count() as usize))
         });
+        part.wires.trimming = ports.trim.as_ref().map(|trim| Box::new(trim.trimming()));
         part.script =
             Script::new(pauses.iter().filter(|pause| owner(pause.lane) == number).copied().collect());
     }
     for part in &mut parts {
         part.detours.clone_from(&detours);
         remedy::place(scenario, options, part);
-        part.is_plain = part.repeaters.is_none() && part.detours.is_none() && part.passage.is_none();
+        part.balancer = balance::balancer(scenario, &net).map(Box::new);
+        part.is_plain = part.repeaters.is_none()
+            && part.detours.is_none()
+            && part.passage.is_none()
+            && part.balancer.is_none();
     }
     for (lane, impairments) in impairments {
         parts[owner(lane)].wires.impair(lane, impairments);
@@ -134,9 +156,13 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
         net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane, lazy));
     }
-    if scenario.switch.ecn.is_some() {
-        for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
-            parts[owner(lane)].wires.set_marking(lane);
+    for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
+        let wires = &mut parts[owner(lane)].wires;
+        if wires.marking.is_some() {
+            wires.set_marking(lane);
+        }
+        if wires.trimming.is_some() {
+            wires.set_trimming(lane);
         }
     }
     parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
@@ -162,13 +188,14 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         }
     }
     let limits = Limits {
+        jobs: collective::jobs(scenario)?,
         stop_at: Time::ZERO + scenario.stop.after,
         lookahead: net.plan.lookahead,
         sample_every,
         deadlock: remedy::observer(scenario),
         memory,
     };
-    Ok(Built { parts, limits, net })
+    Ok(Built { parts, limits, net, notes })
 }
 
 /// How the ports of switches are made.
@@ -178,11 +205,20 @@ struct PortKinds {
     scheduled: bool,
     /// Those that are scheduled anyway, ascending.
     settling: Vec<LaneId>,
-    buffer_bytes_max: Option<u64>,
+    /// By lane.
+    buffers_max: Vec<Option<Bytes>>,
+    trim: Option<trim::Plan>,
 }
 
-fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = LaneId>) -> PortKinds {
+fn ports(
+    scenario: &Scenario,
+    options: &Options,
+    trim: Option<trim::Plan>,
+    buffers_max: Vec<Option<Bytes>>,
+    settling: impl Iterator<Item = LaneId>,
+) -> PortKinds {
     let scheduled = options.scheduled
+        || trim.is_some()
         || scenario.engine.ports == Ports::Scheduled
         || workload::classes(scenario).len() > 1
         || scenario.switch.weights().next().is_some()
@@ -193,7 +229,8 @@ fn ports(scenario: &Scenario, options: &Options, settling: impl Iterator<Item = 
         schedule: Schedule::weighted(&scenario.switch.weights().collect::<Vec<_>>()),
         scheduled,
         settling,
-        buffer_bytes_max: scenario.topology.buffer.max().map(wiremend_units::Bytes::get),
+        buffers_max,
+        trim,
     }
 }
 
@@ -201,14 +238,21 @@ impl PortKinds {
     /// `None`: the plain port.
     fn egress(&self, lane: LaneId) -> Option<Egress> {
         if self.scheduled || self.settling.binary_search(&lane).is_ok() {
-            return Some(self.settling());
+            return Some(self.settling(lane));
         }
-        self.buffer_bytes_max.map(Egress::fifo)
+        self.bytes_max(lane).map(Egress::fifo)
     }
 
     /// One that settles a departure when it happens.
-    fn settling(&self) -> Egress {
-        Egress::scheduled(self.schedule.clone(), self.buffer_bytes_max)
+    fn settling(&self, lane: LaneId) -> Egress {
+        match &self.trim {
+            Some(trim) => trim.egress(lane, self.bytes_max(lane)),
+            None => Egress::scheduled(self.schedule.clone(), self.bytes_max(lane)),
+        }
+    }
+
+    fn bytes_max(&self, lane: LaneId) -> Option<u64> {
+        self.buffers_max[lane.index()].map(Bytes::get)
     }
 }
 
@@ -228,8 +272,9 @@ fn transport(scenario: &Scenario) -> Transport {
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
         recovery: match transport.recovery {
-            Recovery::GoBackN => rc::Recovery::GoBackN,
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
+            // Other engines do not ask.
+            _ => rc::Recovery::GoBackN,
         },
         mend: mend(&scenario.mend),
     };
@@ -245,6 +290,8 @@ fn transport(scenario: &Scenario) -> Transport {
     };
     Transport {
         config,
+        // Other engines have to know the paths, which are not known yet.
+        engine: Engine::GoBack,
         op,
         coalesce: transport.ack_coalescing,
         per_pair: transport.qp == QueuePairs::PerPair,
@@ -253,6 +300,8 @@ fn transport(scenario: &Scenario) -> Transport {
         cnp_class: transport.cnp_class.map(wiremend_scenario::Within::get),
         ttl: transport.ttl.get(),
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
+        // No transport of this list knows header-only packets.
+        trims: false,
         repeats: repeats(&scenario.mend),
     }
 }
@@ -344,6 +393,7 @@ fn new_part(
             .map(|config| Box::new(Repeaters::new(config, graph.switch_count() as usize))),
         detours: None,
         passage: None,
+        balancer: None,
         is_plain: true,
         events: 0,
         sampled: Vec::new(),
@@ -371,7 +421,7 @@ fn watch(
     let mark = |wires: &mut Wires, lane: LaneId| {
         wires.watch(lane);
         if net.switch_at(lane.reverse()).is_some() {
-            wires.set_egress(lane, ports.settling());
+            wires.set_egress(lane, ports.settling(lane));
         }
     };
     for link in &options.captures {

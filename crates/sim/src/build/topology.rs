@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use wiremend_fabric::{Cable, Cables, Graph, LinkRole, NamedLink, Size, Topology};
+use wiremend_fabric::{Cable, Cables, Graph, GraphError, LinkRole, NamedLink, Size, Topology};
 use wiremend_scenario::{Direction, LinkSet, Placed, Scenario, Shape};
 use wiremend_units::{LaneId, LinkId};
 
@@ -28,10 +28,20 @@ pub fn network(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildEr
 pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
     let built = match (&scenario.topology.shape, plan(scenario)) {
         (_, Some(topology)) => topology.build(cables(scenario)),
-        (Shape::Graph(graph), _) => return written(scenario, graph),
+        (Shape::Graph(graph), _) => written(scenario, graph),
         (_, None) => unreachable!("only a written graph has no plan"),
     };
-    built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))
+    let mut graph = built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))?;
+    for unlike in &scenario.topology.unlike {
+        let meant =
+            links(&graph, &unlike.links.value).map_err(|what| BuildError::at(unlike.links.place, what))?;
+        for link in meant {
+            let usual = *graph.link(link);
+            let (rate, delay) = (unlike.rate.unwrap_or(usual.rate), unlike.delay.unwrap_or(usual.delay));
+            graph.set_cable(link, Cable { rate, delay });
+        }
+    }
+    Ok(graph)
 }
 
 /// The links that a scenario means, each once and in order; at least one.
@@ -88,6 +98,16 @@ fn plan(scenario: &Scenario) -> Option<Topology> {
             spines: layers.spines.get(),
             hosts_per_leaf: layers.hosts_per_leaf.get(),
         },
+        Shape::CrossDc(both) => {
+            let usual = cables(scenario).switch;
+            Topology::CrossDc {
+                leaves: both.leaves.get(),
+                spines: both.spines.get(),
+                hosts_per_leaf: both.hosts_per_leaf.get(),
+                long_links: both.long_links(),
+                long: Cable { rate: both.long_rate.unwrap_or(usual.rate), delay: both.long_delay },
+            }
+        }
         Shape::Graph(_) => return None,
     })
 }
@@ -104,7 +124,7 @@ fn cables(scenario: &Scenario) -> Cables {
     }
 }
 
-fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, BuildError> {
+fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Graph, GraphError> {
     let cables = cables(scenario);
     let hosts: BTreeSet<&str> = graph.hosts.iter().map(|host| host.as_str()).collect();
     let links: Vec<_> = graph
@@ -123,5 +143,4 @@ fn written(scenario: &Scenario, graph: &wiremend_scenario::Graph) -> Result<Grap
         nodes.iter().map(|name| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     Graph::from_links(&names(&graph.hosts), &names(&graph.switches), &links)
-        .map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))
 }

@@ -10,6 +10,7 @@ use wiremend_scenario::{
 };
 use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 
+use super::collective::Collective;
 use super::{BuildError, Files};
 use crate::app::{
     App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
@@ -20,7 +21,7 @@ use crate::run::Memory;
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
 /// Flow numbers of different workloads never meet.
-const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
+pub(super) const FLOWS_PER_WORKLOAD: u64 = 1 << 40;
 
 pub(super) fn place(
     scenario: &Scenario,
@@ -33,27 +34,17 @@ pub(super) fn place(
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
         let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
-            placed.push((
-                host,
-                Placed { port: number as u16, class: class_of(scenario, workload), app, done: false },
-            ));
+            let class = workload.class_in(&scenario.transport);
+            placed.push((host, Placed { port: number as u16, class, app, done: false }));
         }
     }
     Ok(placed)
 }
 
-/// The class of a workload's packets.
-fn class_of(scenario: &Scenario, workload: &Workload) -> u8 {
-    match &workload.app {
-        Kind::Cbr(_) => workload.load_class(),
-        _ => workload.class.unwrap_or(scenario.transport.class).get(),
-    }
-}
-
 /// Every traffic class in use, ascending.
 pub(super) fn classes(scenario: &Scenario) -> Vec<u8> {
     let mut classes: Vec<_> =
-        scenario.workloads.iter().map(|workload| class_of(scenario, workload)).collect();
+        scenario.workloads.iter().map(|workload| workload.class_in(&scenario.transport)).collect();
     if scenario.transport.congestion.needs_marks() {
         classes.extend(scenario.transport.cnp_class.map(Within::get));
     }
@@ -90,6 +81,7 @@ impl Maker<'_> {
                 Ok(vec![(src, App::Stream(stream))])
             }
             Kind::List(kind) => self.list(kind),
+            Kind::Allreduce(_) | Kind::Alltoall(_) => self.collective(),
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
                 let raw = Raw {
@@ -97,6 +89,7 @@ impl Maker<'_> {
                     len: kind.frame.get(),
                     ttl: kind.ttl.get(),
                     class: self.workload.load_class(),
+                    trimmable: kind.trimmable,
                 };
                 let stop = kind.stop.unwrap_or(Time::MAX);
                 Ok(vec![(src, App::Cbr(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
@@ -154,13 +147,10 @@ impl Maker<'_> {
         let mut planned: BTreeMap<HostId, Vec<Planned>> = BTreeMap::new();
         let mut flow = self.first_flow;
         for (src, dst) in &pairs {
-            for _ in 0..kind.count.get() {
-                planned.entry(src).or_default().push(Planned {
-                    flow,
-                    dst,
-                    bytes,
-                    start: self.workload.start,
-                });
+            for number in 0..kind.per_pair() {
+                let round = number / kind.count.get();
+                let start = self.workload.start.saturating_add(kind.every.unwrap_or_default() * round);
+                planned.entry(src).or_default().push(Planned { flow, dst, bytes, start });
                 flow.0 += 1;
             }
         }
@@ -179,6 +169,11 @@ impl Maker<'_> {
             planned.entry(flow.src).or_default().push(Planned { flow: number, dst: flow.dst, bytes, start });
         }
         Ok(lists(planned))
+    }
+
+    fn collective(&self) -> Result<Apps, BuildError> {
+        let collective = Collective::of(self.scenario, self.workload)?.expect("it is one");
+        Ok(collective.apps(self.workload.start, self.first_flow))
     }
 
     fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Apps, BuildError> {

@@ -12,6 +12,7 @@ use wiremend_proto::rc;
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
+use super::engine::RequesterEngine;
 use super::{Context, Host};
 use crate::app::{Done, Ended, Post};
 use crate::frame::{self, Frame};
@@ -20,12 +21,14 @@ use crate::network::{Network, Way, purpose};
 use crate::notice::News;
 
 pub(super) struct Connection {
-    pub(super) requester: rc::Requester,
+    pub(super) requester: RequesterEngine,
     pub(super) control: Control,
     pub(super) dst: HostId,
     pub(super) serial: u32,
     pub(super) entropy: u16,
     pub(super) class: u8,
+    /// The port of the one application that uses it; `None` if all may.
+    own: Option<u16>,
     /// It stands in the NIC's ring, or waits there for its pacing.
     pub(super) queued: bool,
     open: bool,
@@ -53,7 +56,7 @@ impl Connection {
     /// Nothing more will come of it, and nobody else wants it.
     #[inline]
     fn is_over(&self, shared: bool) -> bool {
-        self.requester.is_error() || !shared && self.requester.is_idle()
+        self.requester.is_error() || !shared && self.own.is_none() && self.requester.is_idle()
     }
 
     /// An answer came: the window follows.
@@ -84,9 +87,10 @@ impl Host {
     /// Carries out an application's wish to move a message.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
         let (port, class) = (self.apps[app].port, self.apps[app].class);
-        let slot = match self.by_pair.get(&(post.dst, class)) {
+        let own = self.apps[app].app.has_own_connections().then_some(port);
+        let slot = match self.by_pair.get(&(post.dst, class, own)) {
             Some(slot) => *slot,
-            None => self.open(cx, post.dst, port, class),
+            None => self.open(cx, post.dst, port, class, own),
         };
         let connection = &mut self.connections[slot as usize];
         let message = connection.requester.messages() + 1;
@@ -112,11 +116,11 @@ impl Host {
             rkey: connection.serial,
             imm: None,
         };
-        connection.requester.post(&transport.config, cx.now, work);
+        connection.requester.post(transport, cx.now, work);
         self.settle(cx, slot);
     }
 
-    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8) -> u32 {
+    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8, own: Option<u16>) -> u32 {
         let transport = &cx.net.transport;
         let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
         assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
@@ -126,7 +130,7 @@ impl Host {
         let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
         let entropy = 0xC000 | random as u16;
         let control = self.control(cx.net, dst, entropy);
-        let mut requester = rc::Requester::new(qp, transport.first_psn);
+        let mut requester = RequesterEngine::new(transport, qp);
         requester.allow(control.window());
         let connection = Connection {
             requester,
@@ -135,6 +139,7 @@ impl Host {
             serial,
             entropy,
             class,
+            own,
             queued: false,
             open: true,
             timer_at: Time::MAX,
@@ -147,8 +152,8 @@ impl Host {
         } else {
             self.connections.push(connection);
         }
-        if transport.per_pair {
-            self.by_pair.insert((dst, class), slot);
+        if transport.per_pair || own.is_some() {
+            self.by_pair.insert((dst, class, own), slot);
         }
         self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port });
         slot
@@ -195,7 +200,7 @@ impl Host {
                     self.counters.naks += u64::from(!copied);
                     self.counters.nak_copies += u64::from(copied);
                 }
-                connection.requester.on_packet(&cx.net.transport.config, cx.now, &frame.packet);
+                connection.requester.on_answer(&cx.net.transport, cx.now, frame, connection.entropy);
                 if connection.control.has_window() {
                     connection.follow(cx.now, frame.packet.is_nak());
                 }
@@ -208,7 +213,7 @@ impl Host {
     /// After anything happened to a requester: completions, its timer, its place in the NIC's ring.
     #[inline]
     pub(super) fn settle(&mut self, cx: &mut Context<'_>, slot: u32) {
-        let config = &cx.net.transport.config;
+        let transport = &cx.net.transport;
         while let Some(completion) = self.connections[slot as usize].requester.poll_completion() {
             self.complete(cx, slot, completion);
             if !self.connections[slot as usize].open {
@@ -223,7 +228,7 @@ impl Host {
         }
         self.note_timer(cx, slot);
         let connection = &mut self.connections[slot as usize];
-        if !connection.queued && connection.requester.ready(config, cx.now) {
+        if !connection.queued && connection.requester.ready(transport, cx.now) {
             connection.queued = true;
             let class = connection.class;
             self.nic.ring(class).ready.push_back(super::nic::Sender::requester(slot));
@@ -260,7 +265,7 @@ impl Host {
             if !connection.open {
                 continue;
             }
-            if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport.config, cx.now) {
+            if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport, cx.now) {
                 let (dst, serial) = (connection.dst, connection.serial);
                 connection.control.on_timeout(cx.now);
                 connection.requester.allow(connection.control.window());
@@ -305,8 +310,8 @@ impl Host {
     fn close(&mut self, cx: &mut Context<'_>, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
-        let (dst, serial, class) = (connection.dst, connection.serial, connection.class);
-        self.by_pair.remove(&(dst, class));
+        let (dst, serial) = (connection.dst, connection.serial);
+        self.by_pair.remove(&(dst, connection.class, connection.own));
         self.free.push(slot);
         self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
     }

@@ -9,6 +9,7 @@ use wiremend_proto::rc;
 use wiremend_units::{HostId, Psn, QpNum, mix};
 use wiremend_wire::Ecn;
 
+use super::engine::ResponderEngine;
 use super::nic::Sender;
 use super::{Context, Host};
 use crate::cause;
@@ -17,7 +18,7 @@ use crate::notice::News;
 
 /// A connection that ends here.
 pub(super) struct Responding {
-    pub(super) responder: rc::Responder,
+    pub(super) responder: ResponderEngine,
     pub(super) peer: HostId,
     pub(super) serial: u32,
     /// The requester's number for the connection.
@@ -39,7 +40,7 @@ impl Responding {
         requester: QpNum,
         serial: u32,
         port: u16,
-        responder: rc::Responder,
+        responder: ResponderEngine,
     ) -> Self {
         Self {
             responder,
@@ -88,7 +89,9 @@ impl Contexts {
 
     pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {
         match self.by_peer.get(&key(peer, qp)).map(|slot| &self.slots[*slot as usize]) {
-            Some(context) if context.serial == serial => cause::name(expiry, &context.responder),
+            Some(context) if context.serial == serial => {
+                cause::name(expiry, context.responder.expected(), context.responder.nak_sent())
+            }
             _ => TimeoutCause::Other,
         }
     }
@@ -118,7 +121,7 @@ impl Host {
             return;
         }
         let transport = &cx.net.transport;
-        let outcome = context.responder.on_packet(&transport.config, cx.now, &frame.packet);
+        let outcome = context.responder.on_request(transport, cx.now, frame);
         context.entropy = frame.entropy;
         context.class = frame.class;
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
@@ -127,11 +130,15 @@ impl Host {
         {
             self.on_message(cx, slot, message);
         }
+        self.counters.duplicates += u64::from(outcome == rc::Outcome::Duplicate);
+        while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
+            self.on_message(cx, slot, message);
+        }
         let context = self.contexts.get_mut(slot);
         if context.responder.has_output() {
             let ring = self.nic.ring(frame.class);
             if !transport.coalesce && !context.responder.is_reading() {
-                let packet = context.responder.poll_transmit(&transport.config).expect("it has output");
+                let packet = context.responder.poll_transmit(transport).expect("it has output");
                 let answer = super::nic::answer(self.id, context, packet, transport);
                 ring.control.push_back(answer);
             }

@@ -3,10 +3,11 @@
 //! The NIC makes a packet when its port can send it, so a NAK can still change what the next packet is. Order on
 //! the port: acknowledgements, then connections round robin, each when its pacing allows, but for classes that are
 //! paused ([`nic`]).
-//! [`connection`] is the requester's side of a connection, [`context`] the responder's.
+//! [`connection`] is the requester's side of a connection, [`context`] the responder's; [`engine`] holds their schemes.
 
 mod connection;
 mod context;
+mod engine;
 mod nic;
 mod raw;
 
@@ -14,12 +15,12 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
-use wiremend_proto::rc;
 use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
 use self::connection::Connection;
 use self::context::{Contexts, Responding};
+use self::engine::ResponderEngine;
 use self::nic::Nic;
 use crate::app::{Action, Placed};
 use crate::frame::{Frame, Kind};
@@ -34,8 +35,8 @@ pub(crate) struct Host {
     free: Vec<u32>,
     /// Connections opened so far: the next one's serial.
     opened: u32,
-    /// The open connection to each peer and in each class, where flows share one per pair.
-    by_pair: BTreeMap<(HostId, u8), u32>,
+    /// The open connection to each peer, in each class and of each application that has its own, where flows share one per pair.
+    by_pair: BTreeMap<(HostId, u8, Option<u16>), u32>,
     contexts: Contexts,
     /// When each connection with a timer asked to be looked at; entries may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
@@ -54,6 +55,8 @@ pub struct HostCounters {
     pub tx_frames: u64,
     /// Frames received.
     pub rx_frames: u64,
+    /// Requests received that had been received before: sent again, or copied, in vain.
+    pub duplicates: u64,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
     /// Frame bytes of these.
@@ -216,7 +219,7 @@ impl Host {
     fn on_news(&mut self, cx: &mut Context<'_>, from: HostId, news: News) {
         match news {
             News::Open { qp, requester, serial, port } => {
-                let responder = rc::Responder::new(requester, cx.net.transport.first_psn);
+                let responder = ResponderEngine::new(&cx.net.transport, requester);
                 self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
             }
             News::Close { qp, serial } => self.contexts.close(from, qp, serial),

@@ -264,7 +264,7 @@ impl Host {
         let transport = &cx.net.transport;
         while let Some(slot) = self.nic.rings[place].acks.pop_front() {
             let context = self.contexts.get_mut(slot);
-            let packet = context.responder.poll_transmit(&transport.config);
+            let packet = context.responder.poll_transmit(transport);
             context.queued = context.responder.has_output();
             if context.queued {
                 self.nic.rings[place].ready.push_back(Sender::responder(slot));
@@ -294,11 +294,11 @@ impl Host {
             self.nic.paced.push(Reverse((eligible, slot)));
             return None;
         }
-        let Some(transmit) = connection.requester.poll_transmit(&transport.config, cx.now) else {
+        let Some(transmit) = connection.requester.poll_transmit(transport, cx.now) else {
             connection.queued = false;
             return None;
         };
-        let len = frame::len_of(&transmit.packet);
+        let len = connection.requester.frame_len(&transmit.packet);
         connection.control.on_transmit(
             cx.now,
             Sent {
@@ -314,7 +314,7 @@ impl Host {
             serial: connection.serial,
             len,
             ip_id: 0,
-            entropy: connection.entropy,
+            entropy: connection.entropy ^ transmit.path,
             ingress: 0,
             kind: Kind::Rc,
             class: connection.class,
@@ -326,7 +326,7 @@ impl Host {
             purpose: transmit.purpose,
             header: HeaderId::NONE,
         };
-        if connection.requester.ready(&transport.config, cx.now) {
+        if connection.requester.ready(transport, cx.now) {
             self.nic.rings[place].ready.push_back(Sender::requester(slot));
         } else {
             connection.queued = false;
@@ -338,7 +338,7 @@ impl Host {
     fn next_response(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let context = self.contexts.get_mut(slot);
-        let packet = context.responder.poll_transmit(&transport.config);
+        let packet = context.responder.poll_transmit(transport);
         let frame = packet.map(|packet| answer(self.id, context, packet, transport));
         if context.responder.has_output() {
             self.nic.rings[place].ready.push_back(Sender::responder(slot));
@@ -354,7 +354,7 @@ impl Host {
             packet: rc::Packet::new(Opcode::SendOnly, QpNum::default(), Psn::default()),
             src: self.id,
             dst: raw.dst,
-            serial: 0,
+            serial: u32::from(raw.trimmable),
             len: raw.len,
             ip_id: 0,
             entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
@@ -391,7 +391,7 @@ pub(super) fn answer(
         src: from,
         dst: context.peer,
         serial: context.serial,
-        len: frame::len_of(&packet),
+        len: context.responder.frame_len(&packet),
         ip_id: 0,
         entropy: context.entropy,
         ingress: 0,

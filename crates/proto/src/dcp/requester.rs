@@ -1,0 +1,516 @@
+//! The requester: sends each packet with its own place, and again when its header comes back.
+
+use std::collections::VecDeque;
+
+use wiremend_units::{Psn, QpNum, Span, Time};
+
+use super::config::{Config, Flow, Parameters};
+use super::counters::Sender;
+use super::credit::Credit;
+use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
+use super::outgoing::{Outgoing, Unit};
+use super::retrans_queue::{Entry, RetransQueue};
+use crate::rc::inbound::Shape;
+use crate::rc::{
+    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
+};
+
+/// The sending half of a connection.
+#[derive(Clone, Debug)]
+pub struct Requester {
+    outgoing: Outgoing,
+    queue: RetransQueue,
+    /// Units that are sent anew.
+    replays: VecDeque<u64>,
+    credit: Credit,
+    /// Before this number, everything is there.
+    floor: u64,
+    counters: RequesterCounters,
+    seen: Sender,
+    peer: QpNum,
+    first: Psn,
+    /// When the last question was sent.
+    asked: Time,
+    /// The timeout, and the quiet time before a question.
+    timeout: Option<Span>,
+    quiet: Option<Span>,
+    /// Packets since the last one that asked for an acknowledgement.
+    unasked: u32,
+    /// Packets that congestion control lets be outstanding.
+    allowed: u32,
+    /// A question is to be sent.
+    probe_due: bool,
+    /// Questions since the last answer.
+    unanswered: u8,
+    /// Packets that had arrived when something was sent again last: where none does, the timer has to run.
+    arrived: u32,
+    /// Rounds that the timer started, and that the receiver asked for, since the last unit was acknowledged.
+    retries: u8,
+    recounts: u8,
+    failed: Option<Status>,
+}
+
+/// Rounds that a receiver may ask for without progress: a network that doubles so many packets is broken.
+const RECOUNTS_MAX: u8 = 64;
+/// The wait before a question doubles as often at most.
+const UNANSWERED_MAX: u8 = 8;
+
+impl Requester {
+    /// A requester that numbers its packets from `first`.
+    pub fn new(peer: QpNum, first: Psn) -> Self {
+        Self {
+            outgoing: Outgoing::default(),
+            queue: RetransQueue::default(),
+            replays: VecDeque::new(),
+            credit: Credit::default(),
+            floor: 0,
+            counters: RequesterCounters::default(),
+            seen: Sender::default(),
+            peer,
+            first,
+            asked: Time::ZERO,
+            timeout: None,
+            quiet: None,
+            unasked: 0,
+            allowed: u32::MAX,
+            probe_due: false,
+            unanswered: 0,
+            arrived: 0,
+            retries: 0,
+            recounts: 0,
+            failed: None,
+        }
+    }
+
+    /// Takes a work request, which is no READ. On a connection in error it completes as flushed.
+    pub fn post(&mut self, config: &Config, _now: Time, work: Work) {
+        self.timeout = config.base.timeout;
+        self.quiet = config.parameters.hints.and_then(|hints| hints.probe_after);
+        self.outgoing.push(config, work);
+    }
+
+    /// Work requests so far.
+    #[inline]
+    pub fn messages(&self) -> u64 {
+        self.outgoing.messages
+    }
+
+    /// Whether [`Self::poll_transmit`] would give a packet now.
+    #[inline]
+    pub fn ready(&self, config: &Config, now: Time) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        let again = || self.queue.is_ready(now) || !self.replays.is_empty();
+        self.probe_due || self.is_open(config) && (again() || self.has_new(&config.parameters))
+    }
+
+    #[inline]
+    fn is_open(&self, config: &Config) -> bool {
+        self.credit.is_open(config.parameters.flow, config.base.window.min(self.allowed))
+    }
+
+    /// Whether a packet that was never sent may be, as far as the receiver's room goes.
+    #[inline]
+    fn has_new(&self, parameters: &Parameters) -> bool {
+        let Outgoing { next, tail, .. } = self.outgoing;
+        next < tail
+            && self.outgoing.started() < parameters.units_max as usize
+            && next - self.floor < parameters.tracking.span()
+    }
+
+    /// Congestion control lets so many packets be outstanding from now on.
+    #[inline]
+    pub fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    /// The next packet, if one may be sent now: a question, what came back, what is sent anew, what is new.
+    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        if !self.ready(config, now) {
+            return None;
+        }
+        if std::mem::take(&mut self.probe_due)
+            && let Some(probe) = self.probe(config, now)
+        {
+            return Some(probe);
+        }
+        if !self.is_open(config) {
+            return None;
+        }
+        if let Some(entry) = self.queue.pop(&config.parameters.fetch, now) {
+            return Some(self.data(config, now, entry, Purpose::Again));
+        }
+        if let Some(entry) = self.next_replay() {
+            return Some(self.data(config, now, entry, Purpose::Again));
+        }
+        if !self.has_new(&config.parameters) {
+            return None;
+        }
+        let seq = self.outgoing.next;
+        let (unit, _) = self.outgoing.current()?;
+        self.outgoing.advance();
+        Some(self.data(config, now, Entry { seq, unit }, Purpose::New))
+    }
+
+    /// The next packet of a unit that is sent anew. What was never sent of it follows as new packets do.
+    fn next_replay(&mut self) -> Option<Entry> {
+        let number = *self.replays.front()?;
+        let next = self.outgoing.next;
+        let unit = self.outgoing.get_mut(number).expect("units that are done are not sent anew");
+        let seq = unit.replay;
+        unit.replay += 1;
+        if unit.replay >= unit.end().min(next) {
+            self.replays.pop_front();
+        }
+        Some(Entry { seq, unit: number })
+    }
+
+    fn data(&mut self, config: &Config, now: Time, entry: Entry, purpose: Purpose) -> Transmit {
+        let arrives = std::mem::replace(&mut self.arrived, self.credit.arrived()) != self.credit.arrived();
+        let unit = self.outgoing.get_mut(entry.unit).expect("a packet is sent while its unit is not done");
+        unit.touched = now;
+        if purpose == Purpose::New || arrives {
+            unit.since = now;
+        }
+        let unit = *unit;
+        self.credit.on_send();
+        let (packet, offset) = self.packet(config, &unit, entry);
+        self.unasked += 1;
+        let is_last = entry.seq + 1 == unit.end();
+        let ask = is_last
+            || purpose == Purpose::Again
+            || self.unasked >= config.base.ack_every
+            || !self.is_open(config)
+            || !self.has_new(&config.parameters);
+        if ask {
+            self.unasked = 0;
+        }
+        self.counters.packets += 1;
+        if purpose == Purpose::Again {
+            self.counters.retransmitted_packets += 1;
+            self.counters.retransmitted_bytes += u64::from(packet.payload_len);
+        }
+        let copy = unit.round.saturating_add(u8::from(purpose == Purpose::Again && unit.round == 0));
+        Transmit { packet: packet.with_ack_req(ask), work: unit.work, offset, copy, path: 0, purpose }
+    }
+
+    fn packet(&self, config: &Config, unit: &Unit, entry: Entry) -> (Packet, u32) {
+        let offset = unit.offset(entry.seq, config.base.mtu);
+        let (first, last) = unit.bounds(offset, config.base.mtu);
+        let shape = Shape { op: unit.op, first, last };
+        let place = match unit.op {
+            Op::Send => Target::Buffer { number: unit.buffer, offset },
+            Op::Write | Op::Read => {
+                Target::Memory { address: unit.addr.wrapping_add(u64::from(offset)), key: unit.rkey }
+            }
+        };
+        let psn = self.psn(entry.seq);
+        let header = Header { psn, unit: entry.unit as u32 & UNIT_MASK, round: unit.round, place };
+        let packet = Packet::new(shape.opcode(unit.imm.is_some()), self.peer, psn)
+            .with_payload(unit.payload_at(offset, config.base.mtu))
+            .with_imm(unit.imm.unwrap_or(0));
+        (header.write(packet, entry.seq + 1 == unit.end()), offset)
+    }
+
+    /// A question about the oldest unit: the header of the last of its packets that was sent, which carries nothing. It
+    /// travels as data do, behind what it asks for.
+    fn probe(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        let unit = *self.outgoing.oldest()?;
+        let seq = unit.end().min(self.outgoing.next).checked_sub(1).filter(|seq| *seq >= unit.first)?;
+        self.asked = now;
+        self.unanswered = (self.unanswered + 1).min(UNANSWERED_MAX);
+        self.seen.probes += 1;
+        self.counters.packets += 1;
+        let (packet, offset) = self.packet(config, &unit, Entry { seq, unit: self.outgoing.acknowledged });
+        let packet = packet.probing().with_ack_req(true);
+        Some(Transmit { packet, work: unit.work, offset, copy: unit.round, path: 0, purpose: Purpose::Dummy })
+    }
+
+    /// Takes an answer, or a header that came back. Whatever is late, doubled or makes no sense changes nothing and
+    /// is counted.
+    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        if self.failed.is_some() {
+            self.counters.ignored += 1;
+        } else if packet.is_bounced() {
+            self.on_returned(config, now, packet);
+        } else if let Some((progress, answer)) = Progress::read(packet) {
+            self.on_answer(config, now, packet.psn, &progress, answer);
+        } else {
+            self.counters.ignored += 1;
+        }
+        None
+    }
+
+    fn on_returned(&mut self, config: &Config, now: Time, packet: &Packet) {
+        let header = Shape::of(packet.opcode).and_then(|shape| Header::read(packet, shape.op));
+        let Some(header) = header else {
+            self.counters.ignored += 1;
+            return;
+        };
+        if packet.is_probe() {
+            self.unanswered = self.unanswered.saturating_sub(1);
+            return;
+        }
+        self.seen.returned += 1;
+        self.credit.on_returned(self.seen.returned as u32);
+        let entry = self.entry(packet.psn);
+        let current = entry.and_then(|entry| self.outgoing.get_mut(entry.unit).map(|unit| (entry, unit)));
+        match current {
+            // A round that is over needs no packets.
+            Some((entry, unit))
+                if unit.round == header.round && entry.unit as u32 & UNIT_MASK == header.unit =>
+            {
+                unit.touched = now;
+                self.queue.push(&config.parameters.fetch, now, entry);
+            }
+            _ => self.counters.ignored += 1,
+        }
+    }
+
+    /// The packet behind a PSN, if it was sent and its unit is not done.
+    fn entry(&self, psn: Psn) -> Option<Entry> {
+        let seq = widen(self.floor, psn.distance(self.first) as u32)?;
+        self.outgoing.owner(seq).map(|unit| Entry { seq, unit })
+    }
+
+    fn on_answer(&mut self, config: &Config, now: Time, psn: Psn, progress: &Progress, answer: Answer) {
+        let Some(expected) = widen(self.outgoing.acknowledged, progress.expected_unit) else {
+            self.counters.ignored += 1;
+            return;
+        };
+        self.unanswered = 0;
+        self.credit.on_progress(progress, answer == Answer::Progress);
+        if self.outgoing.acknowledge(expected) {
+            self.on_acknowledged(config, now);
+        }
+        match answer {
+            Answer::Progress => {
+                let seq = widen(self.floor, psn.distance(self.first) as u32);
+                let floor = seq.filter(|seq| *seq <= self.outgoing.next);
+                self.floor = self.floor.max(floor.unwrap_or(0));
+            }
+            Answer::Missing { map } => self.on_missing(config, now, psn, map),
+            Answer::Recount { round } => {
+                let current = self.entry(psn).filter(|entry| entry.unit == self.outgoing.acknowledged);
+                let unit = current.and_then(|entry| self.outgoing.get_mut(entry.unit));
+                if unit.is_some_and(|unit| unit.round == round) {
+                    self.on_recount(config, now);
+                } else {
+                    self.counters.ignored += 1;
+                }
+            }
+        }
+    }
+
+    fn on_acknowledged(&mut self, config: &Config, now: Time) {
+        let acknowledged = self.outgoing.acknowledged;
+        (self.retries, self.recounts) = (0, 0);
+        self.probe_due = false;
+        let first = self.outgoing.oldest().map_or(self.outgoing.tail, |unit| unit.first);
+        self.floor = self.floor.max(first);
+        if !self.queue.is_empty() {
+            self.queue.retain(&config.parameters.fetch, now, |entry| entry.unit >= acknowledged);
+        }
+        self.replays.retain(|unit| *unit >= acknowledged);
+        if first == self.outgoing.next {
+            self.credit.start_over();
+        }
+    }
+
+    /// The receiver names packets that neither came nor left a header.
+    fn on_missing(&mut self, config: &Config, now: Time, psn: Psn, map: u64) {
+        self.counters.naks += 1;
+        let others = (0..u64::BITS).filter(|bit| map >> bit & 1 == 1).map(|bit| bit + 1);
+        let mut vanished = 0;
+        for step in std::iter::once(0).chain(others) {
+            let Some(entry) = self.entry(psn.ahead(step)) else { continue };
+            let Some(unit) = self.outgoing.get_mut(entry.unit) else { continue };
+            let replayed = unit.replay <= entry.seq;
+            if !replayed && !self.queue.contains(entry) {
+                unit.touched = now;
+                self.queue.push(&config.parameters.fetch, now, entry);
+                vanished += 1;
+            }
+        }
+        self.seen.named += vanished;
+        self.credit.on_vanished(vanished);
+    }
+
+    /// Something came twice, and a count cannot be put right: the unit is counted anew.
+    fn on_recount(&mut self, config: &Config, now: Time) {
+        self.recounts += 1;
+        if self.recounts > RECOUNTS_MAX {
+            self.fail(Status::RetryExceeded);
+            return;
+        }
+        self.counters.naks += 1;
+        self.seen.recounts += 1;
+        let number = self.outgoing.acknowledged;
+        self.restart(config, now, number);
+        self.credit.start_over();
+    }
+
+    /// A new round of a unit: every packet of it that was sent is sent anew.
+    fn restart(&mut self, config: &Config, now: Time, number: u64) {
+        let Some(unit) = self.outgoing.get_mut(number) else { return };
+        unit.round = unit.round.wrapping_add(1);
+        (unit.touched, unit.since) = (now, now);
+        unit.replay = unit.first;
+        self.queue.retain(&config.parameters.fetch, now, |entry| entry.unit != number);
+        if !self.replays.contains(&number) {
+            self.replays.push_back(number);
+        }
+    }
+}
+
+/// Time.
+impl Requester {
+    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
+    #[inline]
+    pub fn next_timeout(&self) -> Option<Time> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let mut next = self.queue.next_timeout();
+        if let Some(unit) = self.outgoing.oldest().filter(|unit| unit.since != Time::MAX) {
+            next = next.min(after(unit.since, self.timeout)).min(self.probe_at(unit.touched));
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// When the sender asks about a unit of which it heard last at `touched`. Who asks too early makes doubles, so that patience
+    /// grows with the rounds that they cost.
+    fn probe_at(&self, touched: Time) -> Time {
+        let Some(quiet) = self.quiet else { return Time::MAX };
+        if self.probe_due {
+            return Time::MAX;
+        }
+        touched
+            .max(self.asked)
+            .saturating_add(quiet * (1 << (self.unanswered + self.recounts).min(UNANSWERED_MAX)))
+    }
+
+    /// The time may have come. `None`: nothing was due, entries were fetched, or a question became due.
+    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.failed.is_some() {
+            return None;
+        }
+        self.queue.advance(&config.parameters.fetch, now);
+        let oldest = *self.outgoing.oldest().filter(|unit| unit.since != Time::MAX)?;
+        if now < after(oldest.since, self.timeout) {
+            self.probe_due |= now >= self.probe_at(oldest.touched);
+            return None;
+        }
+        self.counters.timeouts += 1;
+        let expiry = Expiry {
+            oldest: self.psn(self.floor.max(oldest.first)),
+            resume: self.psn(oldest.first),
+            end: self.psn(self.outgoing.next),
+            work: oldest.work,
+            op: oldest.op,
+            nak_received: self.counters.retransmitted_packets > 0,
+            dummy: false,
+            fatal: self.retries >= config.base.retry_count,
+        };
+        if expiry.fatal {
+            self.fail(Status::RetryExceeded);
+            return Some(expiry);
+        }
+        self.retries += 1;
+        self.restart_quiet(config, now);
+        Some(expiry)
+    }
+
+    /// Every unit that nothing was heard of for a timeout is sent anew: if a link was gone, they all were on it.
+    fn restart_quiet(&mut self, config: &Config, now: Time) {
+        let quiet = |unit: &Unit| after(unit.since, config.base.timeout) <= now;
+        let numbers: Vec<u64> =
+            self.outgoing.under_way().filter(|(_, unit)| quiet(unit)).map(|(number, _)| number).collect();
+        for number in numbers {
+            self.seen.restarts += 1;
+            self.restart(config, now, number);
+        }
+        self.credit.start_over();
+    }
+
+    fn fail(&mut self, status: Status) {
+        self.failed = Some(status);
+        self.probe_due = false;
+    }
+}
+
+/// What it has come to.
+impl Requester {
+    /// The next work request that ended; in the order of posting.
+    #[inline]
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.outgoing.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.outgoing.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    /// Nothing is left to send or to wait for.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.outgoing.oldest().is_none() || self.is_error()
+    }
+
+    /// Given up: silent for ever.
+    #[inline]
+    pub fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// The oldest sequence number that is not known to be there, or the next one to be used.
+    #[inline]
+    pub fn oldest(&self) -> Psn {
+        self.psn(self.floor)
+    }
+
+    /// Packets sent, all copies: the number of the next one, as congestion control counts.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.credit.sent
+    }
+
+    /// Packets that came, whole or cut, or are given up: all that were sent but those under way.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.credit.sent - self.credit.in_flight()
+    }
+
+    /// Packets under way.
+    #[inline]
+    pub fn outstanding(&self) -> u32 {
+        self.credit.in_flight() as u32
+    }
+
+    /// What it has done and seen.
+    #[inline]
+    pub fn counters(&self) -> &RequesterCounters {
+        &self.counters
+    }
+
+    /// What only a trimming transport sees.
+    pub fn seen(&self) -> Sender {
+        Sender { fetches: self.queue.fetches, batch_max: self.queue.batch_max, ..self.seen }
+    }
+
+    /// Whether a receiver has to pull.
+    pub fn is_pulled(config: &Config) -> bool {
+        config.parameters.flow != Flow::Window
+    }
+
+    fn psn(&self, seq: u64) -> Psn {
+        self.first.ahead(seq as u32)
+    }
+}
+
+fn after(time: Time, span: Option<Span>) -> Time {
+    span.map_or(Time::MAX, |span| time.saturating_add(span))
+}

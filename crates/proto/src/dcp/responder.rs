@@ -1,0 +1,452 @@
+//! The responder: puts packets where they say they belong, in any order, and sends headers without payload back.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use wiremend_units::{Psn, QpNum, Time};
+
+use super::bits::{Bits, Mark};
+use super::config::{Config, Flow, Parameters, Tracking};
+use super::counters::Receiver;
+use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
+use super::inbox::{End, Inbox, Round};
+use super::sums::Verdict;
+use crate::rc::inbound::{Shape, payload_fits};
+use crate::rc::{Message, Outcome, Packet, Place, ResponderCounters};
+
+/// The receiving half of a connection.
+#[derive(Clone, Debug)]
+pub struct Responder {
+    inbox: Inbox,
+    /// Where each packet has a bit.
+    bits: Option<Bits>,
+    /// Cut packets that did not come since, where hints must not name them.
+    returned: BTreeSet<u64>,
+    /// Before this number, what is missing was named.
+    hinted: u64,
+    /// Behind the latest number that came.
+    high: u64,
+    /// Headers on their way back.
+    headers: VecDeque<Packet>,
+    reports: VecDeque<(u64, Answer)>,
+    acknowledge: bool,
+    closed: VecDeque<Message>,
+    progress: Progress,
+    owed: u32,
+    counters: ResponderCounters,
+    seen: Receiver,
+    peer: QpNum,
+    first: Psn,
+}
+
+/// Headers that wait to be sent back at most; more are dropped, and the sender's timer sees to them.
+const HEADERS_MAX: usize = 1 << 14;
+/// Reports that one question is answered with at most; what else is missing, the next one brings.
+const REPORTS_MAX: usize = 8;
+
+/// A data packet that makes sense.
+struct Arriving {
+    header: Header,
+    shape: Shape,
+    unit: u64,
+    seq: u64,
+}
+
+impl Responder {
+    /// A responder that expects numbers from `first` on.
+    pub fn new(config: &Config, peer: QpNum, first: Psn) -> Self {
+        Self {
+            inbox: Inbox::default(),
+            bits: Bits::new(config.parameters.tracking),
+            returned: BTreeSet::new(),
+            hinted: 0,
+            high: 0,
+            headers: VecDeque::new(),
+            reports: VecDeque::new(),
+            acknowledge: false,
+            closed: VecDeque::new(),
+            progress: Progress::default(),
+            owed: 0,
+            counters: ResponderCounters::default(),
+            seen: Receiver::default(),
+            peer,
+            first,
+        }
+    }
+
+    /// Takes a request. Of the messages that it completes, the first is in the outcome and the others come from
+    /// [`Self::poll_message`]. The place of a SEND names its receive buffer, counted from 0, in place of an address.
+    pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+        let Some(arriving) = self.read(packet) else { return self.ignore() };
+        if packet.is_trimmed() {
+            return self.on_cut(config, packet, &arriving);
+        }
+        if packet.is_probe() {
+            return self.on_probe(config, &arriving);
+        }
+        if !payload_fits(&config.base, arriving.shape, packet.payload_len) {
+            return self.ignore();
+        }
+        if config.parameters.flow != Flow::Window {
+            self.owed += 1;
+        }
+        if arriving.unit < self.inbox.expected {
+            self.progress.arrived = self.progress.arrived.wrapping_add(1);
+            return self.on_double();
+        }
+        let ahead = arriving.unit - self.inbox.expected;
+        if ahead >= u64::from(config.parameters.units_max) || arriving.seq - self.inbox.first >= SPAN_MAX {
+            return self.send_back(packet);
+        }
+        self.on_whole(config, packet, &arriving)
+    }
+
+    /// `None`: it is no data packet of this connection.
+    fn read(&self, packet: &Packet) -> Option<Arriving> {
+        let shape = Shape::of(packet.opcode)?;
+        let header = Header::read(packet, shape.op)?;
+        let unit = widen(self.inbox.expected, header.unit)?;
+        let seq = widen(self.inbox.first, packet.psn.distance(self.first) as u32)?;
+        // A unit that is not over has no numbers before the head's.
+        (unit < self.inbox.expected || seq >= self.inbox.first).then_some(Arriving {
+            header,
+            shape,
+            unit,
+            seq,
+        })
+    }
+
+    fn on_whole(&mut self, config: &Config, packet: &Packet, arriving: &Arriving) -> Outcome {
+        let Arriving { header, shape, unit, seq } = *arriving;
+        if self.inbox.unit(unit).enter(header.round) == Round::Over && self.bits.is_none() {
+            self.progress.arrived = self.progress.arrived.wrapping_add(1);
+            self.seen.stale += 1;
+            return self.on_double();
+        }
+        let (mark, steps) = self.bits.as_mut().map_or((Mark::New, 1), |bits| bits.set(seq));
+        self.count_steps(steps);
+        if mark == Mark::Beyond {
+            return self.send_back(packet);
+        }
+        self.progress.arrived = self.progress.arrived.wrapping_add(1);
+        if mark == Mark::Double {
+            self.seen.doubles += 1;
+            return self.on_double();
+        }
+        self.returned.remove(&seq);
+        self.note_order(seq);
+        self.counters.accepted += 1;
+        let unit = self.inbox.unit(unit);
+        unit.sums.add(seq);
+        if packet.ends_unit() {
+            let imm = packet.imm();
+            let closes = shape.last;
+            unit.end = Some(End { last: seq, payload: packet.payload_len, op: shape.op, imm, closes });
+        }
+        while self.head_is_complete(config) {
+            self.close(config.base.mtu);
+            // The packet that asked may have come long before the one that was missing.
+            self.acknowledge = true;
+        }
+        self.hint(config, seq);
+        // What fills a hole is news, whether or not its sender asked.
+        self.acknowledge |= packet.ack_req() || seq + 1 < self.high;
+        Outcome::Accepted { place: place(&header, packet.payload_len), completed: self.closed.pop_front() }
+    }
+
+    fn head_is_complete(&mut self, config: &Config) -> bool {
+        let Some((count, packets)) = self.inbox.head_count() else { return false };
+        if let Some(bits) = &self.bits {
+            return bits.floor() >= self.inbox.first + u64::from(packets);
+        }
+        if config.parameters.tracking == Tracking::Counter || count < packets {
+            return count == packets;
+        }
+        match self.inbox.judge(self.inbox.first + u64::from(packets) - 1) {
+            Verdict::Complete => {
+                self.seen.doubles += u64::from(count - packets);
+                true
+            }
+            Verdict::Missing(_) => false,
+            Verdict::Unknown => {
+                // Something came twice, and the count will never be right: it starts again.
+                self.ask_recount();
+                false
+            }
+        }
+    }
+
+    fn close(&mut self, mtu: u16) {
+        let closed = self.inbox.close(mtu);
+        self.progress.expected_unit = self.inbox.expected as u32 & UNIT_MASK;
+        if let Some(closed) = closed {
+            let msn = self.inbox.messages as u32 & UNIT_MASK;
+            self.closed.push_back(Message { op: closed.op, len: closed.len, imm: closed.imm, msn });
+        }
+    }
+
+    /// A message that is complete, beside the one in an outcome.
+    #[inline]
+    pub fn poll_message(&mut self) -> Option<Message> {
+        self.closed.pop_front()
+    }
+
+    /// The sender is told how far things are.
+    fn on_double(&mut self) -> Outcome {
+        self.counters.duplicates += 1;
+        self.acknowledge = true;
+        Outcome::Duplicate
+    }
+
+    /// A switch had no room for the payload. The header goes back to where it came from.
+    fn on_cut(&mut self, config: &Config, packet: &Packet, arriving: &Arriving) -> Outcome {
+        if packet.is_probe() {
+            // It carried nothing, but its sender should know that the way is full.
+            self.bounce(packet);
+            return Outcome::Gap { nak: true };
+        }
+        self.seen.cut += 1;
+        self.progress.cut = self.progress.cut.wrapping_add(1);
+        if config.parameters.flow != Flow::Window {
+            self.owed += 1;
+        }
+        if arriving.unit < self.inbox.expected {
+            self.acknowledge = true;
+            return Outcome::Duplicate;
+        }
+        let fits = arriving.unit - self.inbox.expected < u64::from(config.parameters.units_max);
+        if fits && arriving.seq - self.inbox.first < SPAN_MAX {
+            let unit = self.inbox.unit(arriving.unit);
+            if unit.enter(arriving.header.round) == Round::Current {
+                unit.cut += 1;
+            }
+            if config.parameters.hints.is_some() && self.bits.is_some() {
+                self.returned.insert(arriving.seq);
+            }
+            self.note_order(arriving.seq);
+        }
+        self.bounce(packet);
+        Outcome::Gap { nak: true }
+    }
+
+    /// There is no room to track it: the sender is to try again.
+    fn send_back(&mut self, packet: &Packet) -> Outcome {
+        self.seen.beyond += 1;
+        self.progress.cut = self.progress.cut.wrapping_add(1);
+        self.bounce(packet);
+        Outcome::Gap { nak: true }
+    }
+
+    fn bounce(&mut self, packet: &Packet) {
+        if self.headers.len() < HEADERS_MAX {
+            self.headers.push_back(packet.bounced(self.peer));
+        } else {
+            self.seen.headers_dropped += 1;
+        }
+    }
+
+    fn ignore(&mut self) -> Outcome {
+        self.counters.ignored += 1;
+        Outcome::Ignored
+    }
+
+    fn count_steps(&mut self, steps: u32) {
+        self.seen.steps += u64::from(steps);
+        self.seen.steps_max = self.seen.steps_max.max(steps);
+        let chunks = self.bits.as_ref().map_or(0, Bits::chunks);
+        self.seen.chunks_max = self.seen.chunks_max.max(chunks);
+    }
+
+    fn note_order(&mut self, seq: u64) {
+        if seq < self.high {
+            self.seen.out_of_order += 1;
+            self.seen.disorder_max = self.seen.disorder_max.max((self.high - seq) as u32);
+        }
+        self.high = self.high.max(seq + 1);
+    }
+
+    /// The next answer: headers, then reports, then how far things are.
+    pub fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
+        if let Some(header) = self.headers.pop_front() {
+            return Some(header);
+        }
+        if let Some((seq, answer)) = self.reports.pop_front() {
+            self.counters.naks += 1;
+            return Some(self.progress.write(self.peer, self.psn(seq), answer));
+        }
+        if !std::mem::take(&mut self.acknowledge) {
+            return None;
+        }
+        self.counters.acks += 1;
+        Some(self.progress.write(self.peer, self.expected(), Answer::Progress))
+    }
+
+    /// Whether [`Self::poll_transmit`] would give a packet.
+    #[inline]
+    pub fn has_output(&self) -> bool {
+        self.acknowledge || !self.headers.is_empty() || !self.reports.is_empty()
+    }
+
+    /// Pulls that the sender is owed: one for each packet that came, whole or cut. The host grants them at the rate of
+    /// its port.
+    #[inline]
+    pub fn pulls_owed(&self) -> u32 {
+        self.owed
+    }
+
+    /// Grants a pull, which goes out with the next acknowledgement.
+    pub fn grant_pull(&mut self) {
+        assert!(self.owed > 0, "a pull that is granted was owed");
+        self.owed -= 1;
+        self.progress.pulls = self.progress.pulls.wrapping_add(1);
+        self.acknowledge = true;
+    }
+
+    /// Before this number everything came. Where packets are counted, the first of the oldest incomplete unit.
+    #[inline]
+    pub fn expected(&self) -> Psn {
+        self.psn(self.bits.as_ref().map_or(self.inbox.first, Bits::floor))
+    }
+
+    /// Never: what is missing is not asked for in order.
+    pub fn nak_sent(&self) -> bool {
+        false
+    }
+
+    /// Never: nothing is refused.
+    pub fn is_error(&self) -> bool {
+        false
+    }
+
+    /// Messages complete: 24 bits.
+    pub fn msn(&self) -> u32 {
+        self.inbox.messages as u32 & UNIT_MASK
+    }
+
+    /// What it has done and seen.
+    pub fn counters(&self) -> &ResponderCounters {
+        &self.counters
+    }
+
+    /// What only a trimming transport sees.
+    pub fn seen(&self) -> &Receiver {
+        &self.seen
+    }
+
+    fn psn(&self, seq: u64) -> Psn {
+        self.first.ahead(seq as u32)
+    }
+}
+
+/// Numbers that can be told apart (IBA 9.7.2).
+const SPAN_MAX: u64 = Psn::HALF as u64;
+
+/// What closes the gap that corruption leaves: the receiver names what vanished without a header.
+impl Responder {
+    /// A packet came. What it has passed by more than the allowance is named, once.
+    fn hint(&mut self, config: &Config, seq: u64) {
+        let Some(hints) = config.parameters.hints else { return };
+        let limit = seq.saturating_sub(u64::from(hints.allowance));
+        if let Some(bits) = &self.bits {
+            let from = self.hinted.max(bits.floor());
+            if limit > from {
+                self.report_holes(from, limit, false, usize::MAX);
+                self.hinted = limit;
+            }
+            if self.returned.first().is_some_and(|first| *first < limit) {
+                self.returned = self.returned.split_off(&limit);
+            }
+            return;
+        }
+        let Some(head) = self.inbox.head() else { return };
+        let Some(end) = head.end else { return };
+        if !head.told && head.cut == 0 && limit > end.last {
+            self.report_head(&config.parameters, end.last);
+        }
+    }
+
+    /// The sender asks. Everything that should have come is there, or else on no way any more.
+    fn on_probe(&mut self, config: &Config, arriving: &Arriving) -> Outcome {
+        self.seen.probes += 1;
+        self.acknowledge = true;
+        if arriving.unit != self.inbox.expected {
+            return Outcome::Duplicate;
+        }
+        if let Some(bits) = &self.bits {
+            let from = bits.floor();
+            self.report_holes(from, arriving.seq + 1, true, REPORTS_MAX);
+            return Outcome::Duplicate;
+        }
+        let unit = self.inbox.unit(arriving.unit);
+        if unit.enter(arriving.header.round) == Round::Current {
+            (unit.told, unit.given_up) = (false, false);
+            self.report_head(&config.parameters, arriving.seq);
+        }
+        Outcome::Duplicate
+    }
+
+    /// Names what is missing in `from..to`; without `all`, not what went back already.
+    fn report_holes(&mut self, from: u64, to: u64, all: bool, max: usize) {
+        let Some(bits) = &self.bits else { return };
+        let returned = &self.returned;
+        let mut holes =
+            (from..to).filter(|seq| !bits.has(*seq) && (all || !returned.contains(seq))).peekable();
+        let mut reports = 0;
+        while let Some(first) = holes.next() {
+            if reports == max {
+                break;
+            }
+            let (mut map, mut named) = (0, 1);
+            while let Some(next) = holes.next_if(|seq| seq - first <= u64::from(u64::BITS)) {
+                map |= 1 << (next - first - 1);
+                named += 1;
+            }
+            self.seen.named += named;
+            self.reports.push_back((first, Answer::Missing { map }));
+            reports += 1;
+        }
+    }
+
+    /// Names what is missing of the head up to `last`, if its sums tell; else the unit has to come anew.
+    fn report_head(&mut self, parameters: &Parameters, last: u64) {
+        if last < self.inbox.first {
+            return;
+        }
+        let verdict = match parameters.tracking {
+            Tracking::Sums => self.inbox.judge(last),
+            _ => Verdict::Unknown,
+        };
+        match verdict {
+            Verdict::Missing([a, b]) => {
+                let far = b - a > u64::from(u64::BITS);
+                let map = if a == b || far { 0 } else { 1 << (b - a - 1) };
+                self.reports.push_back((a, Answer::Missing { map }));
+                if far {
+                    self.reports.push_back((b, Answer::Missing { map: 0 }));
+                }
+                self.seen.named += 1 + u64::from(a != b);
+                self.inbox.unit(self.inbox.expected).told = true;
+            }
+            Verdict::Unknown => self.ask_recount(),
+            Verdict::Complete => {}
+        }
+    }
+
+    /// Once in a round.
+    fn ask_recount(&mut self) {
+        let first = self.inbox.first;
+        let unit = self.inbox.unit(self.inbox.expected);
+        if !std::mem::replace(&mut unit.given_up, true) {
+            let round = unit.round;
+            self.seen.recounts += 1;
+            self.reports.push_back((first, Answer::Recount { round }));
+        }
+    }
+}
+
+fn place(header: &Header, len: u16) -> Option<Place> {
+    let place = match header.place {
+        Target::Memory { address, .. } => Place { addr: address, offset: 0, len },
+        Target::Buffer { number, offset } => Place { addr: u64::from(number), offset, len },
+    };
+    (len > 0).then_some(place)
+}

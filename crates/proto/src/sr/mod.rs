@@ -1,0 +1,81 @@
+//! Selective repeat: reliable connections that take packets in any order and send again only what is missing.
+//!
+//! Every packet carries its place (IRN §5.3), so that a [`Responder`] puts it there as it comes and remembers its
+//! number; messages complete in order all the same. It answers every packet with two numbers: how far everything has
+//! come, and which packet it answers. A [`Requester`] knows from these what has arrived, and a policy decides what
+//! is lost:
+//!
+//! | scheme | what shows a loss | what disorder costs | what it keeps for it |
+//! |---|---|---|---|
+//! | [`Scheme::Irn`] | a NAK: some packet came out of order | each looks like a loss | a bit per packet |
+//! | [`Scheme::TimeoutOnly`] | the timer | nothing | a bit per packet |
+//! | [`Scheme::RackTlp`] | something sent later has arrived, and some time ago | little, once it is known | a time per packet |
+//! | [`Scheme::MpRdma`] | a packet beyond the responder's bitmap, the timer | little below the bound | next to nothing |
+//!
+//! All doors are those of [`crate::rc`], and so are works, packets and counters. READ is not offered: its data are
+//! answers, for which these schemes would have to be built a second time at the other end.
+//!
+//! Mending at the ends ([`crate::mend`]) works as with go-back-N, but for `check_epsn`, which has no meaning where
+//! every packet is answered.
+//!
+//! ```
+//! use wiremend_proto::rc::{self, Op, Work};
+//! use wiremend_proto::sr::{Config, Requester, Responder, Scheme};
+//! use wiremend_units::{Psn, QpNum, Time};
+//!
+//! let config = Config::new(Scheme::Irn, rc::Config { window: 64, ..rc::Config::default() });
+//! let mut here = Requester::new(&config, QpNum::new(2), Psn::new(0));
+//! let mut there = Responder::new(&config, QpNum::new(1), Psn::new(0));
+//! here.post(&config, Time::ZERO, Work { id: 7, op: Op::Send, len: 3000, addr: 0, rkey: 0, imm: None });
+//! let first = here.poll_transmit(&config, Time::ZERO).unwrap();
+//! while let Some(transmit) = here.poll_transmit(&config, Time::ZERO) {
+//!     there.on_packet(&config, Time::ZERO, &transmit.packet);
+//! }
+//! assert!(there.poll_message().is_none(), "the first packet is missing");
+//! there.on_packet(&config, Time::ZERO, &first.packet);
+//! assert_eq!(there.poll_message().unwrap().len, 3000);
+//! while let Some(answer) = there.poll_transmit(&config) {
+//!     here.on_packet(&config, Time::ZERO, &answer);
+//! }
+//! assert_eq!(here.poll_completion().unwrap().id, 7);
+//! ```
+
+mod acknowledgement;
+pub(crate) mod bitmap;
+mod board;
+mod chunks;
+mod config;
+mod policy;
+mod requester;
+mod responder;
+mod scheme;
+mod state;
+mod tracking;
+
+use wiremend_wire::Opcode;
+
+pub use acknowledgement::SAID_BYTES;
+pub use config::Config;
+pub use requester::Requester;
+pub use responder::Responder;
+pub use scheme::Scheme;
+pub use state::StateBytes;
+pub use tracking::{Steps, TrackingKind};
+
+use crate::rc::Packet;
+
+/// Bytes of a RETH.
+const RETH_BYTES: u16 = 16;
+/// A receive buffer's number and an offset in it.
+const SEND_PLACE_BYTES: u16 = 8;
+
+/// Bytes that a packet takes on the wire beyond those of its opcode: its place, or what an answer says.
+#[inline]
+pub const fn extra_bytes(packet: &Packet) -> u16 {
+    match packet.opcode {
+        Opcode::Acknowledge => SAID_BYTES,
+        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => RETH_BYTES,
+        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => SEND_PLACE_BYTES,
+        _ => 0,
+    }
+}

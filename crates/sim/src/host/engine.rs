@@ -1,0 +1,214 @@
+//! The two halves of a connection, whatever its scheme.
+//!
+//! Go-back-N lies in place, because most connections have it and a run is as fast as they are; every other engine is
+//! behind a pointer. All have the same doors, and what they are configured by is in the [`Transport`].
+
+use wiremend_proto::{rc, sr};
+use wiremend_units::{Psn, QpNum, Time};
+
+use crate::frame::{self, Frame};
+use crate::network::{Engine, Transport};
+
+/// The sending half.
+#[expect(clippy::large_enum_variant, reason = "the large one is the usual one")]
+pub(super) enum RequesterEngine {
+    GoBack(rc::Requester),
+    Selective(Box<sr::Requester>),
+}
+
+/// The receiving half.
+pub(super) enum ResponderEngine {
+    GoBack(rc::Responder),
+    Selective(Box<sr::Responder>),
+}
+
+/// What every engine does without its configuration.
+macro_rules! each {
+    ($kind:ident, $engine:expr, $half:ident => $call:expr) => {
+        match $engine {
+            $kind::GoBack($half) => $call,
+            $kind::Selective($half) => $call,
+        }
+    };
+}
+
+/// What every engine does with the configuration of its kind.
+macro_rules! each_with {
+    ($kind:ident, $engine:expr, $transport:expr, ($half:ident, $config:ident) => $call:expr) => {
+        match $engine {
+            $kind::GoBack($half) => {
+                let $config = &$transport.config;
+                $call
+            }
+            $kind::Selective($half) => {
+                let $config = $transport.selective();
+                $call
+            }
+        }
+    };
+}
+
+impl RequesterEngine {
+    pub(super) fn new(transport: &Transport, peer: QpNum) -> Self {
+        let first = transport.first_psn;
+        match &transport.engine {
+            Engine::GoBack => Self::GoBack(rc::Requester::new(peer, first)),
+            Engine::Selective(config) => Self::Selective(Box::new(sr::Requester::new(config, peer, first))),
+        }
+    }
+
+    pub(super) fn post(&mut self, transport: &Transport, now: Time, work: rc::Work) {
+        each_with!(Self, self, transport, (half, config) => half.post(config, now, work));
+    }
+
+    #[inline]
+    pub(super) fn ready(&self, transport: &Transport, now: Time) -> bool {
+        each_with!(Self, self, transport, (half, config) => half.ready(config, now))
+    }
+
+    #[inline]
+    pub(super) fn poll_transmit(&mut self, transport: &Transport, now: Time) -> Option<rc::Transmit> {
+        each_with!(Self, self, transport, (half, config) => half.poll_transmit(config, now))
+    }
+
+    /// An answer came, by one of the paths if the connection has several: `entropy` is that of its own.
+    #[inline]
+    pub(super) fn on_answer(&mut self, transport: &Transport, now: Time, frame: &Frame, entropy: u16) {
+        match self {
+            Self::GoBack(half) => {
+                half.on_packet(&transport.config, now, &frame.packet);
+            }
+            Self::Selective(half) => {
+                half.heard_by(frame.entropy ^ entropy);
+                half.on_packet(transport.selective(), now, &frame.packet);
+            }
+        }
+    }
+
+    #[inline]
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        each!(Self, self, half => half.next_timeout())
+    }
+
+    pub(super) fn on_timeout(&mut self, transport: &Transport, now: Time) -> Option<rc::Expiry> {
+        each_with!(Self, self, transport, (half, config) => half.on_timeout(config, now))
+    }
+
+    #[inline]
+    pub(super) fn poll_completion(&mut self) -> Option<rc::Completion> {
+        each!(Self, self, half => half.poll_completion())
+    }
+
+    #[inline]
+    pub(super) fn allow(&mut self, window: u32) {
+        each!(Self, self, half => half.allow(window));
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        each!(Self, self, half => half.is_idle())
+    }
+
+    #[inline]
+    pub(super) fn is_error(&self) -> bool {
+        each!(Self, self, half => half.is_error())
+    }
+
+    #[inline]
+    pub(super) fn messages(&self) -> u64 {
+        each!(Self, self, half => half.messages())
+    }
+
+    #[inline]
+    pub(super) fn next_number(&self) -> u64 {
+        each!(Self, self, half => half.next_number())
+    }
+
+    #[inline]
+    pub(super) fn acknowledged(&self) -> u64 {
+        each!(Self, self, half => half.acknowledged())
+    }
+
+    #[inline]
+    pub(super) fn counters(&self) -> &rc::RequesterCounters {
+        each!(Self, self, half => half.counters())
+    }
+
+    /// The length of the frame that carries a packet of this half.
+    #[inline]
+    pub(super) fn frame_len(&self, packet: &rc::Packet) -> u16 {
+        match self {
+            Self::GoBack(_) => frame::len_of(packet),
+            Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
+        }
+    }
+}
+
+impl ResponderEngine {
+    pub(super) fn new(transport: &Transport, peer: QpNum) -> Self {
+        let first = transport.first_psn;
+        match &transport.engine {
+            Engine::GoBack => Self::GoBack(rc::Responder::new(peer, first)),
+            Engine::Selective(config) => Self::Selective(Box::new(sr::Responder::new(config, peer, first))),
+        }
+    }
+
+    /// A request came.
+    #[inline]
+    pub(super) fn on_request(&mut self, transport: &Transport, now: Time, frame: &Frame) -> rc::Outcome {
+        match self {
+            Self::GoBack(half) => half.on_packet(&transport.config, now, &frame.packet),
+            Self::Selective(half) => {
+                let marked = frame.ecn == wiremend_wire::Ecn::Congested;
+                let packet = if marked { frame.packet.marked() } else { frame.packet };
+                half.on_packet(transport.selective(), now, &packet)
+            }
+        }
+    }
+
+    /// A message that a request has completed, if the outcome does not tell.
+    #[inline]
+    pub(super) fn poll_message(&mut self) -> Option<rc::Message> {
+        match self {
+            Self::GoBack(_) => None,
+            Self::Selective(half) => half.poll_message(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn poll_transmit(&mut self, transport: &Transport) -> Option<rc::Packet> {
+        each_with!(Self, self, transport, (half, config) => half.poll_transmit(config))
+    }
+
+    #[inline]
+    pub(super) fn has_output(&self) -> bool {
+        each!(Self, self, half => half.has_output())
+    }
+
+    /// READ responses wait.
+    #[inline]
+    pub(super) fn is_reading(&self) -> bool {
+        match self {
+            Self::GoBack(half) => half.is_reading(),
+            Self::Selective(_) => false,
+        }
+    }
+
+    #[inline]
+    pub(super) fn expected(&self) -> Psn {
+        each!(Self, self, half => half.expected())
+    }
+
+    pub(super) fn nak_sent(&self) -> bool {
+        each!(Self, self, half => half.nak_sent())
+    }
+
+    /// The length of the frame that carries a packet of this half.
+    #[inline]
+    pub(super) fn frame_len(&self, packet: &rc::Packet) -> u16 {
+        match self {
+            Self::GoBack(_) => frame::len_of(packet),
+            Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! A corrupted packet leaves no header. What that costs, and what hints buy.
+
+use wiremend_proto::dcp::{Config, Hints, Parameters, Tracking};
+use wiremend_units::Span;
+
+use crate::config;
+use crate::pair::{Fate, Luck, Pair};
+
+const HINTS: Hints = Hints { allowance: 8, probe_after: Some(Span::from_us(6)) };
+
+fn with(tracking: Tracking, hints: Option<Hints>) -> Config {
+    config(Parameters { tracking, hints, ..Parameters::DCP })
+}
+
+fn lose(config: Config, lost: &'static [u64]) -> Pair {
+    let mut pair =
+        Pair::new(config).rule(move |_, nth| if lost.contains(&nth) { Fate::Vanish } else { Fate::Pass });
+    pair.write(256 * 20);
+    pair.write(256 * 20);
+    pair.run_until_idle();
+    pair.assert_delivered();
+    pair
+}
+
+/// As published: one timeout, and the whole message again.
+#[test]
+fn without_hints_a_vanished_packet_waits_for_the_timer() {
+    for lost in [&[3][..], &[20], &[40]] {
+        let pair = lose(with(Tracking::Sums, None), lost);
+        assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (1, 20), "{lost:?}");
+    }
+}
+
+#[test]
+fn bits_name_whatever_is_passed_and_a_question_finds_the_tail() {
+    for tracking in [Tracking::Bitmap { packets: 128 }, Tracking::Chunks { packets: 128 }] {
+        let pair = lose(with(tracking, Some(HINTS)), &[3, 4, 9, 17, 31]);
+        assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, 5));
+        assert_eq!(pair.requester.seen().probes, 0);
+        let pair = lose(with(tracking, Some(HINTS)), &[3, 36, 40]);
+        assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, 3));
+        assert!(pair.requester.seen().probes >= 1);
+    }
+}
+
+/// No bit is kept, and still two packets of a unit are found.
+#[test]
+fn sums_name_two_packets_of_a_unit() {
+    for (lost, again) in
+        [(&[3][..], 1), (&[3, 17], 2), (&[20], 1), (&[3, 20], 2), (&[40], 1), (&[3, 17, 31, 40], 4)]
+    {
+        let pair = lose(with(Tracking::Sums, Some(HINTS)), lost);
+        assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, again), "{lost:?}");
+    }
+    let pair = lose(with(Tracking::Sums, Some(HINTS)), &[3, 9, 17]);
+    assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, 20), "three are a new round");
+}
+
+/// A counter knows that something is missing, not what.
+#[test]
+fn a_counter_has_to_repeat_the_unit_but_at_once() {
+    let pair = lose(with(Tracking::Counter, Some(HINTS)), &[3]);
+    assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, 20));
+}
+
+#[test]
+fn lost_questions_and_answers_are_asked_again() {
+    let mut pair = Pair::new(with(Tracking::Sums, Some(HINTS)))
+        .rule(|_, nth| if (20..=22).contains(&nth) { Fate::Vanish } else { Fate::Pass });
+    pair.write(256 * 20);
+    pair.run_until_idle();
+    pair.assert_delivered();
+    assert_eq!((pair.expiries, pair.requester.seen().probes), (0, 3));
+}
+
+/// A header that went back is not named as well: nothing is sent twice.
+#[test]
+fn what_was_cut_is_not_named_too() {
+    for tracking in [Tracking::Sums, Tracking::Bitmap { packets: 128 }] {
+        let luck = Luck { cut_ppm: 200_000, ..Luck::default() };
+        let mut pair = Pair::new(with(tracking, Some(HINTS))).impair(luck, 4);
+        (0..5).for_each(|_| pair.write(256 * 50));
+        pair.run_until_idle();
+        pair.assert_delivered();
+        assert_eq!(pair.counters().retransmitted_packets, pair.seen().cut, "{tracking:?}");
+        assert_eq!(pair.seen().doubles, 0);
+    }
+}
+
+/// Rounds of a long message never succeed where each is sure to lose something; units and bits do not care.
+#[test]
+fn corruption_makes_a_livelock_of_whole_messages_that_units_break() {
+    let outcome = |tracking, hints, unit_packets| {
+        let dcp = Parameters { tracking, hints, unit_packets, ..Parameters::DCP };
+        let luck = Luck { loss_ppm: 5_000, ..Luck::default() };
+        let mut pair = Pair::new(config(dcp)).impair(luck, 9);
+        pair.write(256 * 3000);
+        pair.run_until_idle();
+        let done = pair.completions[0].status == wiremend_proto::rc::Status::Success;
+        done.then(|| pair.now.since(wiremend_units::Time::ZERO).as_ps() / 1_000_000)
+    };
+    let whole = Parameters::WHOLE_MESSAGES;
+    assert_eq!(outcome(Tracking::Counter, None, whole), None, "retries are exhausted");
+    let units = outcome(Tracking::Counter, None, 64).expect("units get through");
+    let sums = outcome(Tracking::Sums, Some(HINTS), 64).expect("sums get through");
+    let bits = outcome(Tracking::Bitmap { packets: 128 }, Some(HINTS), whole).expect("bits get through");
+    assert!(bits < sums && sums * 2 < units, "{bits} {sums} {units} µs; 300 without loss");
+}

@@ -1,0 +1,367 @@
+//! A requester, a responder, and a wire between them with a fake clock.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+use wiremend_proto::dcp::{Config, Pulls, Requester, Responder, counters};
+use wiremend_proto::rc::{
+    AethRepr, Completion, Message, Op, Outcome, Packet, Place, RequesterCounters, Status, Work,
+};
+use wiremend_testkit::Dice;
+use wiremend_units::{Psn, QpNum, Span, Time, mix};
+
+/// One end sends, the other receives.
+pub(crate) struct Pair {
+    config: Config,
+    pub(crate) now: Time,
+    pub(crate) requester: Requester,
+    pub(crate) responder: Responder,
+    pulls: Pulls<()>,
+    events: BinaryHeap<Reverse<(Time, u64)>>,
+    /// What happens, by the number in `events`.
+    happenings: BTreeMap<u64, What>,
+    order: u64,
+    ports: [Time; 2],
+    timer: Time,
+    luck: Luck,
+    dice: Dice,
+    rule: Rule,
+    pub(crate) sent: u64,
+    posted: Vec<Work>,
+    memory: Vec<u8>,
+    buffers: BTreeMap<u64, Vec<u8>>,
+    messages: Vec<Message>,
+    pub(crate) completions: Vec<Completion>,
+    pub(crate) expiries: u32,
+    /// The last answer.
+    last: Option<Packet>,
+}
+
+type Rule = Box<dyn FnMut(&Packet, u64) -> Fate>;
+
+/// What happens to a data packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Fate {
+    Pass,
+    Cut,
+    Vanish,
+    Twice,
+    /// Others overtake it for so long.
+    Late(Span),
+}
+
+/// What chance does, in parts per million.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Luck {
+    pub(crate) cut_ppm: u32,
+    pub(crate) loss_ppm: u32,
+    pub(crate) duplicate_ppm: u32,
+    pub(crate) reorder_ppm: u32,
+    /// Everything vanishes, both ways, in this time.
+    pub(crate) dark: Option<(Time, Time)>,
+}
+
+enum What {
+    Arrive(Packet, u64, u32),
+    Answer(Packet),
+    PortFree,
+    Timer,
+    Pull,
+}
+
+const DELAY: Span = Span::from_us(1);
+const SPACING: Span = Span::from_ns(100);
+const EVENTS_MAX: u32 = 3_000_000;
+
+impl Pair {
+    pub(crate) fn new(config: Config) -> Self {
+        Self::starting_at(config, Psn::new(0))
+    }
+
+    pub(crate) fn starting_at(config: Config, first: Psn) -> Self {
+        config.check().expect("a test configures what can work");
+        Self {
+            requester: Requester::new(QpNum::new(2), first),
+            responder: Responder::new(&config, QpNum::new(1), first),
+            config,
+            now: Time::ZERO,
+            pulls: Pulls::new(),
+            events: BinaryHeap::new(),
+            happenings: BTreeMap::new(),
+            order: 0,
+            ports: [Time::ZERO; 2],
+            timer: Time::MAX,
+            luck: Luck::default(),
+            dice: Dice::new(0),
+            rule: Box::new(|_, _| Fate::Pass),
+            sent: 0,
+            posted: Vec::new(),
+            memory: Vec::new(),
+            buffers: BTreeMap::new(),
+            messages: Vec::new(),
+            completions: Vec::new(),
+            expiries: 0,
+            last: None,
+        }
+    }
+
+    pub(crate) fn impair(mut self, luck: Luck, seed: u64) -> Self {
+        (self.luck, self.dice) = (luck, Dice::new(seed));
+        self
+    }
+
+    /// Decides on data packets; the number counts those sent, from 1.
+    pub(crate) fn rule(mut self, rule: impl FnMut(&Packet, u64) -> Fate + 'static) -> Self {
+        self.rule = Box::new(rule);
+        self
+    }
+
+    pub(crate) fn write(&mut self, len: u32) {
+        self.post(Op::Write, len, None);
+    }
+
+    pub(crate) fn post(&mut self, op: Op, len: u32, imm: Option<u32>) {
+        let addr = self.memory.len() as u64;
+        if op == Op::Write {
+            self.memory.resize(self.memory.len() + len as usize, 0);
+        }
+        let work = Work { id: self.posted.len() as u64 + 1, op, len, addr, rkey: 5, imm };
+        self.posted.push(work);
+        self.requester.post(&self.config, self.now, work);
+        self.settle();
+    }
+
+    pub(crate) fn run_for(&mut self, span: Span) {
+        let end = self.now + span;
+        self.run(end);
+        self.now = self.now.max(end);
+    }
+
+    /// Runs until nothing happens any more, or too much has.
+    pub(crate) fn run_until_idle(&mut self) {
+        self.run(Time::MAX);
+    }
+
+    fn run(&mut self, end: Time) {
+        for _ in 0..EVENTS_MAX {
+            let Some(Reverse((at, order))) = self.events.peek().copied().filter(|due| due.0.0 <= end) else {
+                return;
+            };
+            self.events.pop();
+            self.now = at;
+            match self.happenings.remove(&order).expect("what is due was scheduled") {
+                What::Arrive(packet, work, offset) => self.arrive(&packet, work, offset),
+                What::Answer(packet) => {
+                    self.requester.on_packet(&self.config, self.now, &packet);
+                }
+                What::PortFree => {}
+                What::Timer => {
+                    self.timer = Time::MAX;
+                    let expiry = self.requester.on_timeout(&self.config, self.now);
+                    self.expiries += u32::from(expiry.is_some());
+                }
+                What::Pull => {
+                    if self.pulls.pop(self.now, SPACING).is_some() {
+                        self.responder.grant_pull();
+                    }
+                    self.schedule_pull();
+                }
+            }
+            self.settle();
+        }
+        panic!("it does not come to an end");
+    }
+
+    /// Hands an arbitrary packet to an end.
+    pub(crate) fn inject(&mut self, packet: &Packet) {
+        if packet.opcode.is_response() || packet.is_bounced() {
+            self.requester.on_packet(&self.config, self.now, packet);
+        } else {
+            self.arrive(packet, u64::MAX, 0);
+        }
+        self.settle();
+    }
+
+    /// The responder's acknowledgement with another word and number in it.
+    pub(crate) fn lie(&mut self, psn: u32, aeth: AethRepr) -> Packet {
+        let mut answer = self.last.unwrap_or_else(|| Packet::cnp(QpNum::new(1)));
+        answer.psn = Psn::new(psn);
+        answer.with_aeth(aeth)
+    }
+
+    fn arrive(&mut self, packet: &Packet, work: u64, offset: u32) {
+        let owed = self.responder.pulls_owed();
+        let outcome = self.responder.on_packet(&self.config, self.now, packet);
+        for _ in owed..self.responder.pulls_owed() {
+            self.pulls.push(());
+        }
+        self.schedule_pull();
+        let Outcome::Accepted { place, completed } = outcome else { return };
+        if let Some(place) = place {
+            self.place(packet, place, work, offset);
+        }
+        self.messages.extend(completed);
+        while let Some(message) = self.responder.poll_message() {
+            self.messages.push(message);
+        }
+    }
+
+    fn place(&mut self, packet: &Packet, place: Place, work: u64, offset: u32) {
+        let bytes = (offset..offset + u32::from(place.len)).map(|at| pattern(work, at));
+        let from = place.offset as usize;
+        let target = if packet.reth().is_some() || packet.opcode.name().starts_with("WRITE") {
+            let from = place.addr as usize + from;
+            self.memory.get_mut(from..from + place.len as usize)
+        } else {
+            let buffer = self.buffers.entry(place.addr).or_default();
+            let end = from + place.len as usize;
+            buffer.resize(buffer.len().max(end), 0);
+            Some(&mut buffer[from..end])
+        };
+        let Some(target) = target else {
+            assert_eq!(work, u64::MAX, "payload goes into memory that was given");
+            return;
+        };
+        target.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+    }
+
+    fn settle(&mut self) {
+        while let Some(completion) = self.requester.poll_completion() {
+            self.completions.push(completion);
+        }
+        while self.now >= self.ports[1]
+            && let Some(packet) = self.responder.poll_transmit(&self.config)
+        {
+            self.ports[1] = self.now + SPACING;
+            self.carry_back(packet);
+            self.schedule(self.ports[1], What::PortFree);
+        }
+        while self.now >= self.ports[0] && self.transmit() {}
+        let due = self.requester.next_timeout().unwrap_or(Time::MAX);
+        if due < self.timer {
+            self.timer = due;
+            self.schedule(due.max(self.now), What::Timer);
+        }
+    }
+
+    fn schedule_pull(&mut self) {
+        let due = self.pulls.due();
+        if due != Time::MAX {
+            self.schedule(due.max(self.now), What::Pull);
+        }
+    }
+
+    fn transmit(&mut self) -> bool {
+        let ready = self.requester.ready(&self.config, self.now);
+        let Some(transmit) = self.requester.poll_transmit(&self.config, self.now) else { return false };
+        assert!(ready, "what is given was announced");
+        self.sent += 1;
+        self.ports[0] = self.now + SPACING;
+        self.schedule(self.ports[0], What::PortFree);
+        let packet = transmit.packet;
+        let mut fate = (self.rule)(&packet, self.sent);
+        let luck = self.luck;
+        if self.is_dark() || self.dice.chance_ppm(luck.loss_ppm) {
+            fate = Fate::Vanish;
+        } else if self.dice.chance_ppm(luck.cut_ppm) {
+            fate = Fate::Cut;
+        } else if self.dice.chance_ppm(luck.duplicate_ppm) {
+            fate = Fate::Twice;
+        }
+        let mut at = self.ports[0] + DELAY;
+        if self.dice.chance_ppm(luck.reorder_ppm) {
+            at += SPACING * (1 + self.dice.below(40));
+        }
+        let whole = |packet| What::Arrive(packet, transmit.work, transmit.offset);
+        match fate {
+            Fate::Vanish => {}
+            Fate::Pass => self.schedule(at, whole(packet)),
+            Fate::Cut => self.schedule(at, whole(packet.trimmed())),
+            Fate::Late(by) => self.schedule(at + by, whole(packet)),
+            Fate::Twice => {
+                self.schedule(at, whole(packet));
+                let later = at + SPACING * self.dice.below(60);
+                self.schedule(later, whole(packet));
+            }
+        }
+        true
+    }
+
+    fn carry_back(&mut self, packet: Packet) {
+        self.last = Some(packet).filter(|packet| !packet.is_bounced()).or(self.last);
+        if self.is_dark() || self.dice.chance_ppm(self.luck.loss_ppm) {
+            return;
+        }
+        let mut at = self.ports[1] + DELAY;
+        if self.dice.chance_ppm(self.luck.reorder_ppm) {
+            at += SPACING * (1 + self.dice.below(40));
+        }
+        self.schedule(at, What::Answer(packet));
+        if self.dice.chance_ppm(self.luck.duplicate_ppm) {
+            let later = at + SPACING * self.dice.below(60);
+            self.schedule(later, What::Answer(packet));
+        }
+    }
+
+    fn is_dark(&self) -> bool {
+        self.luck.dark.is_some_and(|(from, to)| (from..to).contains(&self.now))
+    }
+
+    fn schedule(&mut self, at: Time, what: What) {
+        self.order += 1;
+        self.happenings.insert(self.order, what);
+        self.events.push(Reverse((at, self.order)));
+    }
+
+    pub(crate) fn counters(&self) -> &RequesterCounters {
+        self.requester.counters()
+    }
+
+    pub(crate) fn seen(&self) -> &counters::Receiver {
+        self.responder.seen()
+    }
+
+    /// What is wrong: everything that completed must be there, byte for byte, and each message once and in order.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let done = self.completions.iter().filter(|done| done.status == Status::Success).count();
+        let ids = self.completions.iter().map(|done| done.id);
+        if !ids.eq(1..=self.completions.len() as u64) {
+            return Err("completions are not in the order of posts".to_owned());
+        }
+        if self.messages.len() < done || self.messages.len() > self.posted.len() {
+            return Err(format!("{} messages of {done} completed works", self.messages.len()));
+        }
+        let mut buffers = 0;
+        for (work, index) in self.posted.iter().zip(0_u32..) {
+            let takes = work.op == Op::Send || work.imm.is_some();
+            let buffer = buffers;
+            buffers += u64::from(takes);
+            let Some(message) = self.messages.get(index as usize) else { continue };
+            let right = Message { op: work.op, len: work.len, imm: work.imm, msn: index + 1 };
+            if *message != right {
+                return Err(format!("{work:?} came as {message:?}"));
+            }
+            let bytes = match work.op {
+                Op::Send => self.buffers.get(&buffer).map_or(&[][..], Vec::as_slice),
+                _ => &self.memory[work.addr as usize..][..work.len as usize],
+            };
+            let wrong = bytes.iter().zip(0..).position(|(byte, at)| *byte != pattern(work.id, at));
+            if bytes.len() != work.len as usize || wrong.is_some() {
+                return Err(format!("{work:?}: byte {wrong:?} of {} is wrong", bytes.len()));
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn assert_delivered(&self) {
+        assert_eq!(self.check(), Ok(()));
+        assert_eq!(self.completions.len(), self.posted.len(), "everything posted completes");
+        assert!(self.completions.iter().all(|done| done.status == Status::Success), "{:?}", self.completions);
+        assert!(self.requester.is_idle() && !self.responder.has_output());
+    }
+}
+
+/// The byte of a message at an offset; never 0, which memory holds before.
+fn pattern(work: u64, at: u32) -> u8 {
+    (mix(work).wrapping_add(u64::from(at).wrapping_mul(0x9E37_79B9)) >> 13) as u8 | 1
+}

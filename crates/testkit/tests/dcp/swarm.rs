@@ -1,0 +1,221 @@
+//! Random connections: whatever is cut, lost, doubled or overtaken, each message arrives once, and each work ends.
+
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
+use wiremend_proto::rc::{self, AethRepr, NakCode, Op, Packet, Status, Syndrome};
+use wiremend_testkit::Dice;
+use wiremend_units::{Psn, QpNum, Span, Time};
+use wiremend_wire::Opcode;
+
+use crate::TIMEOUT;
+use crate::pair::{Fate, Luck, Pair};
+
+#[derive(Clone, Debug)]
+struct Story {
+    config: Config,
+    luck: Luck,
+    seed: u64,
+    first: u32,
+    works: Vec<(Op, u32, bool, u64)>,
+}
+
+fn parameters() -> impl Strategy<Value = Parameters> {
+    let bits = prop::sample::select(vec![1_u32, 7, 64, 100, 1000]);
+    let tracking = prop_oneof![
+        2 => Just(Tracking::Sums),
+        1 => bits.clone().prop_map(|packets| Tracking::Bitmap { packets }),
+        1 => bits.prop_map(|packets| Tracking::Chunks { packets }),
+    ];
+    let units = prop::sample::select(vec![1_u32, 3, 16, 64]);
+    let unit_packets = prop::sample::select(vec![1_u32, 4, 16, Parameters::WHOLE_MESSAGES]);
+    let fetch = (prop::sample::select(vec![0_u64, 500]), prop::sample::select(vec![1_u32, 4, 16]))
+        .prop_map(|(ns, batch)| Fetch { round_trip: Span::from_ns(ns), batch });
+    let probe = prop::option::of(prop::sample::select(vec![2_u64, 5, 20]).prop_map(Span::from_us));
+    let hints = prop::option::of(
+        (prop::sample::select(vec![0_u32, 4, 40]), probe)
+            .prop_map(|(allowance, probe_after)| Hints { allowance, probe_after }),
+    );
+    let burst = prop::sample::select(vec![1_u32, 8, 40]);
+    let flow = prop_oneof![3 => Just(Flow::Window), 1 => burst.prop_map(|burst| Flow::Pull { burst })];
+    (tracking, units, unit_packets, fetch, hints, flow).prop_map(
+        |(tracking, units_max, unit_packets, fetch, hints, flow)| Parameters {
+            tracking,
+            units_max,
+            unit_packets,
+            fetch,
+            hints,
+            flow,
+        },
+    )
+}
+
+fn stories() -> impl Strategy<Value = Story> {
+    let rate = |most: u32| prop_oneof![2 => Just(0_u32), 1 => 0..most / 8, 1 => 0..most];
+    let dark = prop_oneof![
+        5 => Just(None),
+        1 => (0_u64..20, 1_u64..300).prop_map(|(from, us)| {
+            let from = Time::ZERO + Span::from_us(from);
+            Some((from, from + Span::from_us(us)))
+        }),
+    ];
+    let luck = (rate(500_000), rate(60_000), rate(100_000), rate(300_000), dark).prop_map(
+        |(cut_ppm, loss_ppm, duplicate_ppm, reorder_ppm, dark)| Luck {
+            cut_ppm,
+            loss_ppm,
+            duplicate_ppm,
+            reorder_ppm,
+            dark,
+        },
+    );
+    let config = (
+        parameters(),
+        prop::sample::select(vec![1_u32, 2, 9, 64, rc::Config::WINDOW_MAX]),
+        prop::sample::select(vec![1_u32, 3, 64]),
+    )
+        .prop_map(|(parameters, window, ack_every)| {
+            let base =
+                rc::Config { mtu: 256, timeout: Some(TIMEOUT), window, ack_every, ..rc::Config::default() };
+            Config { base, parameters }
+        });
+    let first = prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010];
+    let len = prop_oneof![Just(0_u32), 1_u32..600, prop::sample::select(vec![256, 512, 2560]), 1_u32..9_000];
+    let op = prop::sample::select(vec![Op::Send, Op::Write]);
+    let pause = prop_oneof![4 => Just(0_u64), 1 => 0_u64..60_000];
+    let works = prop::collection::vec((op, len, any::<bool>(), pause), 1..12);
+    (config, luck, 0..u64::MAX / 2, first, works).prop_map(|(config, luck, seed, first, works)| Story {
+        config,
+        luck,
+        seed,
+        first,
+        works,
+    })
+}
+
+fn play(story: &Story) -> Pair {
+    let mut pair =
+        Pair::starting_at(story.config.clone(), Psn::new(story.first)).impair(story.luck, story.seed);
+    for ((op, len, imm, pause_ns), number) in story.works.iter().zip(100..) {
+        pair.post(*op, *len, imm.then_some(number));
+        pair.run_for(Span::from_ns(*pause_ns));
+    }
+    pair.run_until_idle();
+    pair
+}
+
+fn judge(story: &Story, pair: &Pair) -> Result<(), String> {
+    pair.check()?;
+    if pair.completions.len() != story.works.len() {
+        return Err(format!("{} of {} works ended", pair.completions.len(), story.works.len()));
+    }
+    let luck = story.luck;
+    let failed = pair.completions.iter().find(|done| done.status != Status::Success);
+    if let Some(failed) = failed {
+        let excused = luck.loss_ppm + luck.duplicate_ppm > 0 || luck.dark.is_some();
+        if failed.status != Status::RetryExceeded || !excused {
+            return Err(format!("{failed:?} has no reason"));
+        }
+    }
+    let vanishes = luck.loss_ppm > 0 || luck.dark.is_some();
+    if !vanishes && luck.duplicate_ppm == 0 && pair.expiries > 0 {
+        return Err("a timeout, although every packet or its header came".to_owned());
+    }
+    let probe = story.config.parameters.hints.and_then(|hints| hints.probe_after);
+    let patient = probe.is_none_or(|quiet| quiet > ROUND_TRIP);
+    let calm = patient && !vanishes && luck.duplicate_ppm + luck.reorder_ppm == 0;
+    if calm && pair.counters().retransmitted_packets != pair.seen().cut {
+        let again = pair.counters().retransmitted_packets;
+        return Err(format!("{again} packets sent again, {} cut", pair.seen().cut));
+    }
+    Ok(())
+}
+
+/// Who asks sooner hears of packets that are still under way.
+const ROUND_TRIP: Span = Span::from_us(3);
+
+/// What proptest does when `PROPTEST_CASES` does not ask for another number.
+const CASES_UNASKED: u32 = 256;
+
+/// The same stories each time, so that a red test stays red; others, and more, with `PROPTEST_CASES` set.
+fn runs() -> ProptestConfig {
+    let asked = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if asked.cases == CASES_UNASKED {
+        ProptestConfig { cases: 3000, rng_seed: RngSeed::Fixed(1914), ..asked }
+    } else {
+        asked
+    }
+}
+
+proptest! {
+    #![proptest_config(runs())]
+
+    #[test]
+    fn each_message_arrives_once_and_each_work_ends(story in stories()) {
+        let pair = play(&story);
+        prop_assert_eq!(judge(&story, &pair), Ok(()));
+    }
+
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: runs().cases / 10, ..runs() })]
+
+    /// Packets that nobody sent: nothing panics, and what is delivered is right.
+    #[test]
+    fn packets_of_other_transports_change_nothing(seed in any::<u64>(), dcp in parameters()) {
+        let mut pair = Pair::new(open_to(dcp));
+        let mut dice = Dice::new(seed);
+        pair.post(Op::Send, 3000, None);
+        for _ in 0..40 {
+            let opcode = dice.pick(&Opcode::ALL);
+            let mut packet = Packet::new(opcode, QpNum::new(1), Psn::new(dice.throw() as u32))
+                .with_payload(dice.below(300) as u16);
+            if opcode.has_aeth() {
+                let syndrome = Syndrome::from_byte(dice.throw() as u8);
+                packet = packet.with_aeth(AethRepr { syndrome, msn: dice.throw() as u32 });
+            }
+            packet = if dice.chance_ppm(300_000) { packet.trimmed() } else { packet };
+            packet = if dice.chance_ppm(300_000) { packet.bounced(QpNum::new(1)) } else { packet };
+            pair.inject(&packet);
+            pair.run_for(Span::from_ns(dice.below(900)));
+        }
+        pair.run_until_idle();
+        pair.assert_delivered();
+    }
+
+    /// Own packets with other numbers: a peer that lies can spoil the connection, but not the machine.
+    #[test]
+    fn a_peer_that_lies_gets_nothing_but_an_end(seed in any::<u64>(), dcp in parameters()) {
+        let (tell, told) = std::sync::mpsc::channel();
+        let mut pair = Pair::new(open_to(dcp)).rule(move |packet, _| {
+            tell.send(*packet).expect("someone listens");
+            Fate::Pass
+        });
+        let mut dice = Dice::new(seed);
+        for _ in 0..6 {
+            pair.post(Op::Write, 1500, None);
+            pair.post(Op::Write, 300, Some(7));
+            pair.run_for(Span::from_ns(dice.below(3000)));
+            let sent: Vec<Packet> = told.try_iter().collect();
+            for mut packet in sent {
+                if dice.chance_ppm(500_000) {
+                    packet.psn = packet.psn.ahead(dice.pick(&[1, 2, 9, 1000, 0x7F_FFFF, 0xFF_FFFF, 0xFF_FFF0]));
+                    packet = if dice.chance_ppm(300_000) { packet.bounced(QpNum::new(1)) } else { packet };
+                    packet = if dice.chance_ppm(200_000) { packet.trimmed() } else { packet };
+                    pair.inject(&packet);
+                }
+            }
+            let syndrome = dice.pick(&[Syndrome::ACK, Syndrome::Nak(NakCode::PsnSequence)]);
+            let msn = dice.pick(&[0, 1, 5, 0xFF_FFFF, 0x7F_FFFF]);
+            let lie = pair.lie(dice.pick(&[0, 3, 40, 0xFF_FFFF]), AethRepr { syndrome, msn });
+            pair.inject(&lie);
+        }
+        pair.run_until_idle();
+        prop_assert_eq!(pair.completions.len(), 12);
+    }
+}
+
+fn open_to(dcp: Parameters) -> Config {
+    let base = rc::Config { mtu: 256, timeout: Some(TIMEOUT), window: 64, ..rc::Config::default() };
+    Config { base, parameters: dcp }
+}

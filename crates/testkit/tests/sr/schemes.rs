@@ -1,0 +1,97 @@
+//! What each scheme makes of losses and of disorder, and what it keeps in memory.
+
+use wiremend_proto::rc::Op;
+use wiremend_proto::sr::{Config, Scheme, StateBytes, TrackingKind};
+use wiremend_testkit::{Direction, Ending, Luck, SrPair};
+use wiremend_units::Psn;
+
+use crate::config;
+
+fn run(config: &Config, luck: Luck, len: u32) -> SrPair {
+    let mut pair = SrPair::new(config.clone(), Psn::new(0)).impair(luck, 5);
+    pair.post(Op::Write, len, None);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.check().expect("everything is there");
+    pair
+}
+
+/// IRN takes disorder for loss; RACK learns better, and the timer never errs.
+#[test]
+fn disorder_costs_irn_most() {
+    let luck = Luck { reorder_ppm: 50_000, ..Luck::default() };
+    let spurious = |scheme| run(&config(scheme), luck, 1_000_000).responder.counters().duplicates;
+    let [irn, timeout, rack] = [Scheme::Irn, Scheme::TimeoutOnly, Scheme::RackTlp].map(spurious);
+    assert_eq!(timeout, 0);
+    assert!(irn > 100 && rack * 5 < irn, "irn {irn}, rack {rack}");
+}
+
+/// At one loss in a hundred, each scheme that notices losses early waits for fewer timeouts than the one that does not.
+#[test]
+fn losses_cost_the_timer_most() {
+    let luck = Luck { loss_ppm: 10_000, ..Luck::default() };
+    let timeouts = |scheme| run(&config(scheme), luck, 1_000_000).requester.counters().timeouts;
+    let [irn, timeout, rack] = [Scheme::Irn, Scheme::TimeoutOnly, Scheme::RackTlp].map(timeouts);
+    assert!(rack <= irn && irn * 4 < timeout, "rack {rack}, irn {irn}, timer {timeout}");
+}
+
+/// A link that loses everything for a while: go on where it stopped.
+#[test]
+fn a_cut_is_survived() {
+    for scheme in Scheme::ALL {
+        let cut = |sighting: &wiremend_testkit::Sighting| (40..70).contains(&sighting.nth);
+        let mut pair = SrPair::new(config(scheme), Psn::new(0xFF_FFF0)).drop_if(Direction::Forward, cut);
+        pair.post(Op::Send, 40_000, Some(7));
+        pair.post(Op::Write, 10_000, None);
+        assert_eq!(pair.run_until_idle(), Ending::Idle, "{scheme}");
+        pair.check().expect("everything is there");
+        assert_eq!((pair.completions().len(), pair.placed()), (2, 50_000), "{scheme}");
+    }
+}
+
+/// A probe finds a lost tail, again and again.
+#[test]
+fn rack_probes_for_a_lost_tail() {
+    let tail = |sighting: &wiremend_testkit::Sighting| sighting.nth == 20;
+    let mut pair = SrPair::new(config(Scheme::RackTlp), Psn::new(0)).drop_if(Direction::Forward, tail);
+    pair.post(Op::Write, 20 * 256, None);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!((pair.requester.probes(), pair.expired().len()), (1, 0));
+}
+
+/// Steps grow with disorder where chunks are walked, and not where a bit is looked up.
+#[test]
+fn linked_chunks_cost_steps_as_disorder_grows() {
+    let rate = |tracking, lost: u64| {
+        let mut config = config(Scheme::Irn);
+        (config.base.window, config.tracked, config.tracking) = (2_000, 2_000, tracking);
+        let rule = move |sighting: &wiremend_testkit::Sighting| sighting.nth == 1 && lost > 0;
+        let mut pair = SrPair::new(config, Psn::new(0)).drop_if(Direction::Forward, rule);
+        // The gap stays until the answer to the NAK comes; the window decides how many packets lie behind it.
+        pair.post(Op::Write, 256 * lost.max(10) as u32, None);
+        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        let steps = pair.responder.steps();
+        assert_eq!(steps.packets, pair.responder.counters().accepted);
+        steps.rate(300_000_000)
+    };
+    assert!(rate(TrackingKind::Bitmap, 1_000) >= 300e6);
+    assert!(rate(TrackingKind::LinkedChunks, 0) >= 300e6);
+    assert!(rate(TrackingKind::LinkedChunks, 1_000) <= rate(TrackingKind::LinkedChunks, 10));
+}
+
+/// What a queue pair takes at 400 Gb/s and a round trip of 10 µs, with packets of 1 KiB: about 500 packets.
+#[test]
+fn state_is_counted_from_the_code() {
+    let of = |scheme, tracking| {
+        let mut base = config(scheme).base;
+        base.window = 488;
+        StateBytes::of(&Config { tracking, ..Config::new(scheme, base) })
+    };
+    let irn = of(Scheme::Irn, TrackingKind::Bitmap);
+    assert_eq!((irn.responder, irn.responder_peak, irn.host), (61, 61, 61));
+    let chunks = of(Scheme::Irn, TrackingKind::LinkedChunks);
+    assert!(chunks.responder < 10 && chunks.responder_peak > irn.responder);
+    let rack = of(Scheme::RackTlp, TrackingKind::Bitmap);
+    assert!(rack.requester > 16 * 488, "a time for each packet: {rack:?}");
+    let mp = of(Scheme::MpRdma, TrackingKind::Bitmap);
+    assert!(mp.requester < irn.requester && mp.responder == 8, "{mp:?}");
+}
