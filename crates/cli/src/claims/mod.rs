@@ -6,6 +6,7 @@
 
 mod completion;
 mod corruption;
+mod dcp;
 mod deadlock;
 mod fleet;
 mod gao;
@@ -30,6 +31,7 @@ const PAPERS: &[&[Claim]] = &[
     linkguardian::TABLES,
     livelock::CLAIMS,
     deadlock::CLAIMS,
+    dcp::CLAIMS,
     mending::OWN,
 ];
 
