@@ -6,6 +6,7 @@ use wiremend_units::{Bytes, Rate, Span, Time};
 
 use crate::balance::Balance;
 use crate::congestion::{Congestion, Dcqcn};
+use crate::dcp;
 use crate::ecn::Ecn;
 use crate::error::Flaw;
 use crate::impair::{Fault, Impair, Script};
@@ -36,6 +37,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
         check_ecn(ecn).map_err(in_table(ecn.place))?;
     }
     recovery::check(&scenario.transport).map_err(in_table(Place(None)))?;
+    dcp::check(&scenario.transport).map_err(in_table(Place(None)))?;
     if let Some(trim) = &scenario.switch.trim {
         trim.check(scenario).map_err(in_table(trim.place))?;
     }

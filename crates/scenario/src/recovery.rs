@@ -30,6 +30,15 @@ pub enum Recovery {
     /// Everything from the lost packet on, when packets over many paths are too far apart (MP-RDMA: Lu et al., NSDI 2018).
     #[serde(rename = "mp-rdma")]
     MpRdma,
+    /// Each packet whose header comes back because a switch has cut its payload off (DCP: Li et al., SIGCOMM 2025).
+    #[serde(rename = "dcp")]
+    Dcp,
+    /// The same, when the receiver pulls it (NDP: Handley et al., SIGCOMM 2017).
+    #[serde(rename = "ndp")]
+    Ndp,
+    /// The same, by software (CP: Cheng et al., NSDI 2014).
+    #[serde(rename = "cp")]
+    Cp,
 }
 
 /// The engine that a scheme is built on.
@@ -39,12 +48,23 @@ pub enum Family {
     GoBack,
     /// The responder takes packets in any order.
     SelectiveRepeat,
+    /// The responder takes packets in any order and sends the headers of cut ones back.
+    Trimming,
 }
 
 impl Recovery {
     /// Every scheme, in the order in which they are told.
-    pub const ALL: [Self; 6] =
-        [Self::GoBackN, Self::GoBack0, Self::SelectiveRepeat, Self::TimeoutOnly, Self::RackTlp, Self::MpRdma];
+    pub const ALL: [Self; 9] = [
+        Self::GoBackN,
+        Self::GoBack0,
+        Self::SelectiveRepeat,
+        Self::TimeoutOnly,
+        Self::RackTlp,
+        Self::MpRdma,
+        Self::Dcp,
+        Self::Ndp,
+        Self::Cp,
+    ];
 
     /// The name, what it does, and when it wins.
     pub const fn told(self) -> [&'static str; 3] {
@@ -79,6 +99,17 @@ impl Recovery {
                 "one window over many paths; everything from a gap too wide on is sent again",
                 "a lossless fabric has several paths and flows are long",
             ],
+            Self::Dcp => [
+                "dcp",
+                "each packet whose header comes back from a switch that cut it is sent again",
+                "switches trim, packets are sprayed, and links do not corrupt or hints are on",
+            ],
+            Self::Ndp => [
+                "ndp",
+                "as dcp, but a sender sends one packet for each pull of the receiver",
+                "switches trim and many send to one",
+            ],
+            Self::Cp => ["cp", "as dcp, by software at the ends", "switches trim and NICs cannot be changed"],
         }
     }
 
@@ -94,6 +125,7 @@ impl Recovery {
             Self::SelectiveRepeat | Self::TimeoutOnly | Self::RackTlp | Self::MpRdma => {
                 Family::SelectiveRepeat
             }
+            Self::Dcp | Self::Ndp | Self::Cp => Family::Trimming,
         }
     }
 }

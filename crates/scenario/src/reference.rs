@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::buffer::Buffer;
 use crate::congestion::{Dcqcn, Swift};
+use crate::dcp::Dcp;
 use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
 use crate::impair::Impair;
@@ -83,6 +84,7 @@ pub fn reference() -> String {
     push_section::<Deadlock>(&mut page, "[deadlock]");
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
+    push_section::<Dcp>(&mut page, "[transport.dcp]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
 use crate::congestion::{Congestion, Dcqcn, Swift};
+use crate::dcp::Dcp;
 use crate::quantity::{Limit, Pace, Within};
 use crate::recovery::{Recovery, SelectiveRepeat};
 use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
@@ -53,6 +54,9 @@ pub struct Transport {
     /// Parameters of schemes that take packets in any order: see [transport.selective-repeat](#transportselective-repeat).
     #[serde(rename = "selective-repeat", skip_serializing_if = "Option::is_none")]
     pub selective_repeat: Option<Placed<SelectiveRepeat>>,
+    /// Parameters of schemes whose packets may be trimmed: see [transport.dcp](#transportdcp).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dcp: Option<Placed<Dcp>>,
     /// How queue pairs answer congestion; not for READ, whose data are answers.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
@@ -88,6 +92,7 @@ impl Default for Transport {
             qp: QueuePairs::PerFlow,
             rate: Pace::Line,
             selective_repeat: None,
+            dcp: None,
             congestion: Placed::nowhere(Congestion::None),
             dcqcn: None,
             swift: None,

@@ -1,7 +1,7 @@
 //! The value that travels: everything about a frame that someone on its way looks at, and no bytes.
 
 use wiremend_impair::{FrameFacts, FrameKind};
-use wiremend_proto::rc;
+use wiremend_proto::{dcp, rc};
 use wiremend_units::HostId;
 use wiremend_wire::{Ecn, Encapsulation, MIN_FRAME_BYTES, Opcode, WIRE_OVERHEAD_BYTES, frame_len};
 
@@ -144,6 +144,14 @@ pub(crate) const GAP_BYTES: u64 = WIRE_OVERHEAD_BYTES as u64;
 #[inline]
 pub(crate) fn len_of(packet: &rc::Packet) -> u16 {
     len_with(packet.opcode, packet.payload_len)
+}
+
+/// The length of the frame that carries `packet`, which holds its own place, whole or cut.
+pub(crate) const fn len_of_placed(packet: &rc::Packet) -> u16 {
+    if packet.is_trimmed() {
+        return TRIMMED_BYTES;
+    }
+    len_with(packet.opcode, packet.payload_len) + dcp::extra_bytes(packet)
 }
 
 /// The length of a frame of this operation with that much payload.

@@ -1,7 +1,7 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
-use wiremend_proto::{cc, rc, sr};
+use wiremend_proto::{cc, dcp, rc, sr};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use crate::repeat::Repeats;
@@ -83,12 +83,22 @@ pub(crate) enum Engine {
     GoBack,
     /// Selective repeat.
     Selective(Box<sr::Config>),
+    /// Packets that carry their place, over switches that cut payloads off.
+    Trimming(Box<dcp::Config>),
 }
 
 impl Transport {
     /// The configuration of a connection that repeats selectively.
     pub(crate) fn selective(&self) -> &sr::Config {
         let Engine::Selective(config) = &self.engine else {
+            unreachable!("a connection has the engine of its run");
+        };
+        config
+    }
+
+    /// The configuration of a connection whose packets may be cut.
+    pub(crate) fn trimming(&self) -> &dcp::Config {
+        let Engine::Trimming(config) = &self.engine else {
             unreachable!("a connection has the engine of its run");
         };
         config

@@ -55,6 +55,8 @@
 //! at the rate of its port ([`Pulls`]). CP (NSDI 2014) is precise notice of each cut packet to a stack in software, which takes
 //! its time to act: [`Parameters::cp`]. Both keep bits in software. READ is offered by none: its data are answers.
 
+use wiremend_wire::Opcode;
+
 mod bits;
 mod config;
 pub mod counters;
@@ -74,3 +76,25 @@ pub use pulls::Pulls;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use state::StateBytes;
+
+use crate::rc::Packet;
+
+/// Bytes that a whole packet takes on the wire beyond those of its opcode.
+///
+/// Behind the BTH and the extension headers of its opcode, data carry the number of their unit (3 B) and the round (1 B), which a
+/// switch that trims keeps with the BTH. Then comes the place, where the opcode has none: of a WRITE the RETH (16 B), of a SEND the
+/// receive buffer (SSN) and the offset (4 B each). The last packet of a unit adds the sum of hashes (8 B). Answers add
+/// the totals of packets that came whole and cut (4 B each), then pulls (4 B) or a map of what is missing (8 B).
+pub const fn extra_bytes(packet: &Packet) -> u16 {
+    const UNIT: u16 = 4;
+    let end = if packet.ends_unit() { 8 } else { 0 };
+    match packet.opcode {
+        Opcode::Acknowledge if packet.is_nak() => 16,
+        Opcode::Acknowledge => 12,
+        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => UNIT + 16 + end,
+        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => UNIT + 8 + end,
+        opcode if opcode.is_response() => 0,
+        Opcode::Cnp => 0,
+        _ => UNIT + end,
+    }
+}

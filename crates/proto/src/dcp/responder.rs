@@ -211,7 +211,7 @@ impl Responder {
         }
         if arriving.unit < self.inbox.expected {
             self.acknowledge = true;
-            return Outcome::Duplicate;
+            return Outcome::Gap { nak: false };
         }
         let fits = arriving.unit - self.inbox.expected < u64::from(config.parameters.units_max);
         if fits && arriving.seq - self.inbox.first < SPAN_MAX {
@@ -286,17 +286,15 @@ impl Responder {
         self.acknowledge || !self.headers.is_empty() || !self.reports.is_empty()
     }
 
-    /// Pulls that the sender is owed: one for each packet that came, whole or cut. The host grants them at the rate of
-    /// its port.
+    /// Pulls that the sender is owed since the last call: one for each packet that came, whole or cut. The host grants them at
+    /// the rate of its port.
     #[inline]
-    pub fn pulls_owed(&self) -> u32 {
-        self.owed
+    pub fn take_owed(&mut self) -> u32 {
+        std::mem::take(&mut self.owed)
     }
 
     /// Grants a pull, which goes out with the next acknowledgement.
     pub fn grant_pull(&mut self) {
-        assert!(self.owed > 0, "a pull that is granted was owed");
-        self.owed -= 1;
         self.progress.pulls = self.progress.pulls.wrapping_add(1);
         self.acknowledge = true;
     }
@@ -368,20 +366,21 @@ impl Responder {
     fn on_probe(&mut self, config: &Config, arriving: &Arriving) -> Outcome {
         self.seen.probes += 1;
         self.acknowledge = true;
+        let answered = Outcome::Gap { nak: false };
         if arriving.unit != self.inbox.expected {
-            return Outcome::Duplicate;
+            return answered;
         }
         if let Some(bits) = &self.bits {
             let from = bits.floor();
             self.report_holes(from, arriving.seq + 1, true, REPORTS_MAX);
-            return Outcome::Duplicate;
+            return answered;
         }
         let unit = self.inbox.unit(arriving.unit);
         if unit.enter(arriving.header.round) == Round::Current {
             (unit.told, unit.given_up) = (false, false);
             self.report_head(&config.parameters, arriving.seq);
         }
-        Outcome::Duplicate
+        answered
     }
 
     /// Names what is missing in `from..to`; without `all`, not what went back already.

@@ -24,9 +24,10 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
         Balance::Adaptive => "choose a way for each packet",
         Balance::Flowlet => "choose a way for each flowlet",
     };
-    let whose = match scenario.transport.recovery {
-        Recovery::GoBackN => "go-back-n",
-        Recovery::GoBack0 => "go-back-0",
-    };
-    Some(format!("switches {how}, and {whose} takes every packet that another has overtaken for a loss"))
+    let recovery = scenario.transport.recovery;
+    let minds = matches!(recovery, Recovery::GoBackN | Recovery::GoBack0 | Recovery::SelectiveRepeat);
+    let whose = recovery.name();
+    minds.then(|| {
+        format!("switches {how}, and {whose} takes every packet that another has overtaken for a loss")
+    })
 }

@@ -13,6 +13,7 @@ mod route;
 mod selective;
 mod topology;
 mod trim;
+mod trimming;
 mod workload;
 
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use wiremend_fabric::Plan;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
 use wiremend_proto::{cc, rc};
-use wiremend_scenario::{DummiesWhen, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
+use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
 use wiremend_units::{Bytes, LaneId, Span, Time, stream_seed};
 
 use crate::detour::Detours;
@@ -117,7 +118,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let buffers = lossless::place(scenario, &net, &memories)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let mut notes = Vec::from_iter(balance::note(scenario));
+    let mut notes = Vec::from_iter(balance::note(scenario).into_iter().chain(trimming::note(scenario)));
     let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
     let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
     let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
@@ -300,8 +301,7 @@ fn transport(scenario: &Scenario) -> Transport {
         cnp_class: transport.cnp_class.map(wiremend_scenario::Within::get),
         ttl: transport.ttl.get(),
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
-        // No transport of this list knows header-only packets.
-        trims: false,
+        trims: transport.recovery.family() == Family::Trimming,
         repeats: repeats(&scenario.mend),
     }
 }

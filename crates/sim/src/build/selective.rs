@@ -5,6 +5,7 @@ use wiremend_scenario::{Recovery, SelectiveRepeat, Tracking, Transport, Within};
 use wiremend_units::{Bytes, HostId, Span};
 use wiremend_wire::Opcode;
 
+use super::trimming;
 use crate::frame::{GAP_BYTES, len_with};
 use crate::network::{Engine, Network, Way};
 
@@ -16,6 +17,7 @@ pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
         Recovery::TimeoutOnly => sr::Scheme::TimeoutOnly,
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
+        Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trimming::engine(transport, net),
     };
     let table = transport.selective_repeat.as_ref().map(|table| table.value).unwrap_or_default();
     let config = configure(transport, &table, scheme, net);
@@ -58,16 +60,16 @@ fn configure(
 }
 
 /// The longest path of the empty network.
-struct Longest {
+pub(super) struct Longest {
     /// From the first bit of a full packet to its acknowledgement.
-    round_trip: Span,
+    pub(super) round_trip: Span,
     /// Full packets that the sender's port can send meanwhile.
-    packets: u32,
+    pub(super) packets: u32,
 }
 
 impl Longest {
     /// From each host of a small network, and from the first and the last one of a large one, which is regular.
-    fn of(net: &Network) -> Self {
+    pub(super) fn of(net: &Network) -> Self {
         const SMALL: u32 = 64;
         let hosts = net.graph.host_count();
         let full = u64::from(len_with(Opcode::WriteMiddle, net.transport.config.mtu));

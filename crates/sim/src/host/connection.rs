@@ -189,6 +189,23 @@ impl Host {
         }
     }
 
+    /// The header of an own packet, which came back without its payload: a loss that congestion has caused.
+    #[cold]
+    pub(super) fn on_returned(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        let slot = frame.packet.dest_qp.get();
+        match self.connections.get_mut(slot as usize) {
+            Some(connection) if connection.serial == frame.serial && connection.open => {
+                self.counters.headers_returned += 1;
+                connection.requester.on_answer(&cx.net.transport, cx.now, frame, connection.entropy);
+                if connection.control.has_window() {
+                    connection.follow(cx.now, true);
+                }
+                self.settle(cx, slot);
+            }
+            _ => self.counters.late_frames += 1,
+        }
+    }
+
     /// An acknowledgement, or the data that a READ asked for.
     #[inline]
     pub(super) fn on_response(&mut self, cx: &mut Context<'_>, frame: &Frame) {
@@ -245,6 +262,8 @@ impl Host {
         if let Some(due) = connection.requester.next_timeout()
             && due < connection.timer_at
         {
+            // What was overdue behind something older is due as soon as that is done.
+            let due = due.max(cx.now);
             connection.timer_at = due;
             self.timers.push(Reverse((due, slot)));
             cx.wires.queue.arm_by(cx.wires.sources.timer(self.id), due);

@@ -123,7 +123,11 @@ impl Host {
         let transport = &cx.net.transport;
         let outcome = context.responder.on_request(transport, cx.now, frame);
         context.entropy = frame.entropy;
-        context.class = frame.class;
+        if frame.packet.is_trimmed() {
+            self.counters.headers_bounced += u64::from(outcome == rc::Outcome::Gap { nak: true });
+        } else {
+            context.class = frame.class;
+        }
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
         if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome
             && !frame.packet.is_dummy()
@@ -134,9 +138,13 @@ impl Host {
         while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
             self.on_message(cx, slot, message);
         }
+        let owed = self.contexts.get_mut(slot).responder.take_owed();
+        if owed > 0 {
+            self.owe_pulls(cx, slot, owed);
+        }
         let context = self.contexts.get_mut(slot);
         if context.responder.has_output() {
-            let ring = self.nic.ring(frame.class);
+            let ring = self.nic.ring(context.class);
             if !transport.coalesce && !context.responder.is_reading() {
                 let packet = context.responder.poll_transmit(transport).expect("it has output");
                 let answer = super::nic::answer(self.id, context, packet, transport);

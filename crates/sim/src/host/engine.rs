@@ -3,7 +3,7 @@
 //! Go-back-N lies in place, because most connections have it and a run is as fast as they are; every other engine is
 //! behind a pointer. All have the same doors, and what they are configured by is in the [`Transport`].
 
-use wiremend_proto::{rc, sr};
+use wiremend_proto::{dcp, rc, sr};
 use wiremend_units::{Psn, QpNum, Time};
 
 use crate::frame::{self, Frame};
@@ -14,12 +14,14 @@ use crate::network::{Engine, Transport};
 pub(super) enum RequesterEngine {
     GoBack(rc::Requester),
     Selective(Box<sr::Requester>),
+    Trimming(Box<dcp::Requester>),
 }
 
 /// The receiving half.
 pub(super) enum ResponderEngine {
     GoBack(rc::Responder),
     Selective(Box<sr::Responder>),
+    Trimming(Box<dcp::Responder>),
 }
 
 /// What every engine does without its configuration.
@@ -28,6 +30,7 @@ macro_rules! each {
         match $engine {
             $kind::GoBack($half) => $call,
             $kind::Selective($half) => $call,
+            $kind::Trimming($half) => $call,
         }
     };
 }
@@ -44,6 +47,10 @@ macro_rules! each_with {
                 let $config = $transport.selective();
                 $call
             }
+            $kind::Trimming($half) => {
+                let $config = $transport.trimming();
+                $call
+            }
         }
     };
 }
@@ -54,6 +61,7 @@ impl RequesterEngine {
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Requester::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Requester::new(config, peer, first))),
+            Engine::Trimming(_) => Self::Trimming(Box::new(dcp::Requester::new(peer, first))),
         }
     }
 
@@ -81,6 +89,9 @@ impl RequesterEngine {
             Self::Selective(half) => {
                 half.heard_by(frame.entropy ^ entropy);
                 half.on_packet(transport.selective(), now, &frame.packet);
+            }
+            Self::Trimming(half) => {
+                half.on_packet(transport.trimming(), now, &frame.packet);
             }
         }
     }
@@ -140,6 +151,7 @@ impl RequesterEngine {
         match self {
             Self::GoBack(_) => frame::len_of(packet),
             Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
+            Self::Trimming(_) => frame::len_of_placed(packet),
         }
     }
 }
@@ -150,6 +162,7 @@ impl ResponderEngine {
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Responder::new(peer, first)),
             Engine::Selective(config) => Self::Selective(Box::new(sr::Responder::new(config, peer, first))),
+            Engine::Trimming(config) => Self::Trimming(Box::new(dcp::Responder::new(config, peer, first))),
         }
     }
 
@@ -163,6 +176,7 @@ impl ResponderEngine {
                 let packet = if marked { frame.packet.marked() } else { frame.packet };
                 half.on_packet(transport.selective(), now, &packet)
             }
+            Self::Trimming(half) => half.on_packet(transport.trimming(), now, &frame.packet),
         }
     }
 
@@ -172,6 +186,7 @@ impl ResponderEngine {
         match self {
             Self::GoBack(_) => None,
             Self::Selective(half) => half.poll_message(),
+            Self::Trimming(half) => half.poll_message(),
         }
     }
 
@@ -185,12 +200,28 @@ impl ResponderEngine {
         each!(Self, self, half => half.has_output())
     }
 
+    /// Pulls that the sender is owed since the last call.
+    #[inline]
+    pub(super) fn take_owed(&mut self) -> u32 {
+        match self {
+            Self::Trimming(half) => half.take_owed(),
+            Self::GoBack(_) | Self::Selective(_) => 0,
+        }
+    }
+
+    /// Grants a pull.
+    pub(super) fn grant_pull(&mut self) {
+        if let Self::Trimming(half) = self {
+            half.grant_pull();
+        }
+    }
+
     /// READ responses wait.
     #[inline]
     pub(super) fn is_reading(&self) -> bool {
         match self {
             Self::GoBack(half) => half.is_reading(),
-            Self::Selective(_) => false,
+            Self::Selective(_) | Self::Trimming(_) => false,
         }
     }
 
@@ -209,6 +240,7 @@ impl ResponderEngine {
         match self {
             Self::GoBack(_) => frame::len_of(packet),
             Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
+            Self::Trimming(_) => frame::len_of_placed(packet),
         }
     }
 }

@@ -85,6 +85,10 @@ pub struct HostCounters {
     pub delivered_bytes: u64,
     /// Messages completely received.
     pub delivered_messages: u64,
+    /// Headers sent back, because switches had cut their payload off.
+    pub headers_bounced: u64,
+    /// Headers of own packets that came back.
+    pub headers_returned: u64,
     /// Timeouts of connections that end here, by cause.
     pub timeouts: TimeoutCounts,
 }
@@ -110,7 +114,11 @@ impl HostCounters {
         let causes = TimeoutCause::ALL.map(|cause| (cause.key(), self.timeouts.of(cause)));
         let dummy = [("host.dummy_timeouts", self.timeouts.dummy())];
         let cnps = [("host.cnps_sent", self.cnps_sent), ("host.cnps_received", self.cnps_received)];
-        let cnps = cnps.into_iter().filter(|(_, count)| *count > 0);
+        let headers = [
+            ("host.headers_bounced", self.headers_bounced),
+            ("host.headers_returned", self.headers_returned),
+        ];
+        let cnps = cnps.into_iter().chain(headers).filter(|(_, count)| *count > 0);
         plain.into_iter().chain(causes).chain(dummy).chain(self.added.named()).chain(cnps)
     }
 }
@@ -174,6 +182,8 @@ impl Host {
             self.on_response(cx, frame);
         } else if frame.packet.opcode == Opcode::Cnp {
             self.on_cnp(cx, frame);
+        } else if frame.packet.is_bounced() {
+            self.on_returned(cx, frame);
         } else {
             self.on_request(cx, frame);
         }

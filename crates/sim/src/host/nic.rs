@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use wiremend_proto::cc::{Controller, Sent};
+use wiremend_proto::dcp::Pulls;
 use wiremend_proto::rc::{self, Purpose};
-use wiremend_units::{HostId, LaneId, Psn, QpNum, Time};
+use wiremend_units::{Bytes, HostId, LaneId, Psn, QpNum, Time};
 use wiremend_wire::{Ecn, Opcode};
 
 use super::context::Responding;
@@ -26,6 +27,8 @@ pub(super) struct Nic {
     turn: usize,
     /// Requesters that wait for their pacing, by when it allows them.
     paced: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Pulls that senders are owed, if they wait for any.
+    pulls: Option<Box<Pulls<u32>>>,
     /// Frames of open-loop loads, if there ever were any.
     raw: Option<Box<RawFrames>>,
     /// Which classes must wait, if one ever had to.
@@ -91,6 +94,7 @@ impl Nic {
             rings: Vec::new(),
             turn: 0,
             paced: BinaryHeap::new(),
+            pulls: None,
             raw: None,
             pauses: None,
         }
@@ -153,7 +157,11 @@ impl Nic {
 
     #[inline]
     fn next_paced(&self) -> Option<Time> {
-        self.paced.peek().map(|Reverse((time, _))| *time)
+        let paced = self.paced.peek().map(|Reverse((time, _))| *time);
+        match &self.pulls {
+            None => paced,
+            Some(pulls) => Some(pulls.due().min(paced.unwrap_or(Time::MAX))).filter(|time| *time < Time::MAX),
+        }
     }
 }
 
@@ -183,10 +191,37 @@ impl Host {
             let class = self.connections[slot as usize].class;
             self.nic.ring(class).ready.push_back(Sender::requester(slot));
         }
+        if self.nic.pulls.is_some() {
+            self.grant_pulls(cx);
+        }
         if cx.wires.ports[self.nic.uplink.index()].busy_until <= cx.now {
             self.send_next(cx);
         } else {
             self.arm_port(cx);
+        }
+    }
+
+    /// The sender of a connection is owed pulls, which leave at the rate at which the port can receive what they bring.
+    #[cold]
+    pub(super) fn owe_pulls(&mut self, cx: &mut Context<'_>, slot: u32, owed: u32) {
+        let pulls = self.nic.pulls.get_or_insert_default();
+        (0..owed).for_each(|_| pulls.push(slot));
+        self.grant_pulls(cx);
+        self.arm_port(cx);
+    }
+
+    /// Pulls whose time has come join the acknowledgements.
+    fn grant_pulls(&mut self, cx: &Context<'_>) {
+        let Some(pulls) = &mut self.nic.pulls else { return };
+        let full = frame::len_with(Opcode::WriteOnly, cx.net.transport.config.mtu);
+        let line = cx.net.lanes[self.nic.uplink.index()].rate;
+        let spacing = line.serialize(Bytes::new(u64::from(full) + frame::GAP_BYTES));
+        let Some(slot) = pulls.pop(cx.now, spacing) else { return };
+        let context = self.contexts.get_mut(slot);
+        context.responder.grant_pull();
+        let class = context.class;
+        if !std::mem::replace(&mut context.queued, true) {
+            self.nic.ring(class).acks.push_back(slot);
         }
     }
 

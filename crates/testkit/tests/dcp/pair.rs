@@ -190,9 +190,8 @@ impl Pair {
     }
 
     fn arrive(&mut self, packet: &Packet, work: u64, offset: u32) {
-        let owed = self.responder.pulls_owed();
         let outcome = self.responder.on_packet(&self.config, self.now, packet);
-        for _ in owed..self.responder.pulls_owed() {
+        for _ in 0..self.responder.take_owed() {
             self.pulls.push(());
         }
         self.schedule_pull();

@@ -1,0 +1,60 @@
+//! What a scenario says of transports that can be trimmed, as the engine takes it.
+
+use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
+use wiremend_proto::rc;
+use wiremend_scenario::{Dcp, DcpTracking, Family, Recovery, Scenario, Transport, Within};
+
+use super::selective::Longest;
+use crate::network::{Engine, Network};
+
+/// The engine of all connections.
+pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
+    let table = transport.dcp.as_ref().map(|table| table.value).unwrap_or_default();
+    let given = transport.window.max().map(|window| window.get());
+    let window = given.unwrap_or_else(|| Longest::of(net).packets);
+    let base = rc::Config { window, timeout: Some(table.timeout), ..net.transport.config.clone() };
+    let config = Config { base, parameters: parameters(transport.recovery, &table, window) };
+    config.check().expect("the scenario was checked");
+    Engine::Trimming(Box::new(config))
+}
+
+fn parameters(scheme: Recovery, table: &Dcp, window: u32) -> Parameters {
+    let usual = match scheme {
+        Recovery::Ndp => Parameters::ndp(table.burst.map_or(window, Within::get)),
+        Recovery::Cp => Parameters::cp(table.latency),
+        _ => Parameters {
+            fetch: Fetch { round_trip: table.pcie, batch: table.batch.get() },
+            flow: Flow::Window,
+            units_max: table.units.get(),
+            ..Parameters::DCP
+        },
+    };
+    let packets = table.tracked.map_or_else(
+        || match usual.tracking {
+            Tracking::Bitmap { packets } | Tracking::Chunks { packets } => packets,
+            Tracking::Counter | Tracking::Sums => window.saturating_mul(2).min(1 << 22),
+        },
+        Within::get,
+    );
+    let tracking = match (table.tracking, usual.tracking) {
+        (None, Tracking::Bitmap { .. }) | (Some(DcpTracking::Bitmap), _) => Tracking::Bitmap { packets },
+        (Some(DcpTracking::LinkedChunks), _) => Tracking::Chunks { packets },
+        (Some(DcpTracking::Counter), _) => Tracking::Counter,
+        (None | Some(DcpTracking::Sums), _) => Tracking::Sums,
+    };
+    let hints = (table.allowance.is_some() || table.probe.is_some()).then(|| Hints {
+        allowance: table.allowance.map_or(u32::MAX, Within::get),
+        probe_after: table.probe,
+    });
+    let unit_packets = table.unit.map_or(usual.unit_packets, Within::get);
+    Parameters { tracking, hints, unit_packets, ..usual }
+}
+
+/// What a user should know of a transport that waits for headers.
+pub(super) fn note(scenario: &Scenario) -> Option<String> {
+    let waits = scenario.transport.recovery.family() == Family::Trimming;
+    (waits && scenario.switch.trim.is_none()).then(|| {
+        let name = scenario.transport.recovery.name();
+        format!("no switch cuts packets, so that what {name} loses waits for its timer; add [switch.trim]")
+    })
+}
