@@ -184,6 +184,12 @@ impl Responder {
         }
     }
 
+    /// Messages are complete beside the one in an outcome.
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
     /// A message that is complete, beside the one in an outcome.
     #[inline]
     pub fn poll_message(&mut self) -> Option<Message> {

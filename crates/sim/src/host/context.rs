@@ -129,14 +129,15 @@ impl Host {
             context.class = frame.class;
         }
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
-        if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome
-            && !frame.packet.is_dummy()
-        {
-            self.on_message(cx, slot, message);
+        match outcome {
+            rc::Outcome::Accepted { completed: Some(message), .. } if !frame.packet.is_dummy() => {
+                self.on_message(cx, slot, message);
+            }
+            rc::Outcome::Duplicate => self.counters.duplicates += 1,
+            _ => {}
         }
-        self.counters.duplicates += u64::from(outcome == rc::Outcome::Duplicate);
-        while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
-            self.on_message(cx, slot, message);
+        if self.contexts.get_mut(slot).responder.has_messages() {
+            self.on_messages(cx, slot);
         }
         let owed = self.contexts.get_mut(slot).responder.take_owed();
         if owed > 0 {
@@ -162,6 +163,14 @@ impl Host {
         }
         if frame.ecn == Ecn::Congested {
             self.on_mark(cx, slot);
+        }
+    }
+
+    /// A request has filled the gap before messages.
+    #[inline(never)]
+    fn on_messages(&mut self, cx: &mut Context<'_>, slot: u32) {
+        while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
+            self.on_message(cx, slot, message);
         }
     }
 

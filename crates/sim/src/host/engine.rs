@@ -180,8 +180,17 @@ impl ResponderEngine {
         }
     }
 
-    /// A message that a request has completed, if the outcome does not tell.
+    /// A request has completed messages of which its outcome does not tell.
     #[inline]
+    pub(super) fn has_messages(&self) -> bool {
+        match self {
+            Self::GoBack(_) => false,
+            Self::Selective(half) => half.has_messages(),
+            Self::Trimming(half) => half.has_messages(),
+        }
+    }
+
+    /// The next of these messages.
     pub(super) fn poll_message(&mut self) -> Option<rc::Message> {
         match self {
             Self::GoBack(_) => None,
