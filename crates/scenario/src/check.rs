@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
+use crate::acceleration;
 use crate::congestion::{Congestion, Dcqcn};
 use crate::ecn::Ecn;
 use crate::error::Flaw;
@@ -35,6 +36,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
         check_ecn(ecn).map_err(in_table(ecn.place))?;
     }
     recovery::check(&scenario.transport).map_err(in_table(Place(None)))?;
+    acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();

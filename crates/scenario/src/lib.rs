@@ -40,6 +40,7 @@
 //! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
 //! as a JSON schema for editors.
 
+mod acceleration;
 pub mod builtin;
 mod check;
 mod congestion;
@@ -67,6 +68,7 @@ mod tree;
 mod value;
 mod workload;
 
+pub use acceleration::Acceleration;
 pub use congestion::{Congestion, Dcqcn, Swift};
 pub use deadlock::{Deadlock, Demotion, LoopAction, Loops, Probes, StormAction, Watchdog};
 pub use ecn::Ecn;

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
+use crate::acceleration::Acceleration;
 use crate::congestion::{Dcqcn, Swift};
 use crate::deadlock::{Deadlock, Demotion, Loops, Probes, Watchdog};
 use crate::ecn::Ecn;
@@ -78,6 +79,7 @@ pub fn reference() -> String {
     push_section::<Deadlock>(&mut page, "[deadlock]");
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
+    push_section::<Acceleration>(&mut page, "[transport.acceleration]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");

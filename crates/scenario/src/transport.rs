@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
+use crate::acceleration::Acceleration;
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::quantity::{Limit, Pace, Within};
 use crate::recovery::{Recovery, SelectiveRepeat};
@@ -53,6 +54,9 @@ pub struct Transport {
     /// Parameters of schemes that take packets in any order: see [transport.selective-repeat](#transportselective-repeat).
     #[serde(rename = "selective-repeat", skip_serializing_if = "Option::is_none")]
     pub selective_repeat: Option<Placed<SelectiveRepeat>>,
+    /// What a NIC does beyond the specification after a loss: see [transport.acceleration](#transportacceleration).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acceleration: Option<Placed<Acceleration>>,
     /// How queue pairs answer congestion; not for READ, whose data are answers.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
@@ -88,6 +92,7 @@ impl Default for Transport {
             qp: QueuePairs::PerFlow,
             rate: Pace::Line,
             selective_repeat: None,
+            acceleration: None,
             congestion: Placed::nowhere(Congestion::None),
             dcqcn: None,
             swift: None,

@@ -26,6 +26,7 @@
 //! assert_eq!(here.requester.poll_completion().unwrap().id, 7);
 //! ```
 
+mod acceleration;
 mod config;
 mod counters;
 mod flight;
@@ -40,6 +41,7 @@ mod work;
 
 use wiremend_units::{Psn, QpNum, Time};
 
+pub use acceleration::{Acceleration, Adaptive};
 pub use config::{BadConfig, Config};
 pub use counters::{RequesterCounters, ResponderCounters};
 pub use inbound::Place;

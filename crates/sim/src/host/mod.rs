@@ -164,7 +164,8 @@ impl Host {
         }
     }
 
-    #[inline]
+    /// A frame has come. Never inlined: switches see most frames, and what they do is inlined only where little else is.
+    #[inline(never)]
     pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         self.counters.rx_frames += 1;
         if frame.kind == Kind::Raw {
