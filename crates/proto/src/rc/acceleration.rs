@@ -56,12 +56,12 @@ impl Default for Pace {
 impl Pace {
     /// The timeout that is next.
     #[inline]
-    pub(super) fn timeout(&self, config: &Config) -> Option<Span> {
+    pub(super) fn timeout(self, config: &Config) -> Option<Span> {
         if config.acceleration.adaptive.is_none() { config.timeout } else { self.adapted(config) }
     }
 
     #[cold]
-    fn adapted(&self, config: &Config) -> Option<Span> {
+    fn adapted(self, config: &Config) -> Option<Span> {
         let (adaptive, timeout) = (config.acceleration.adaptive?, config.timeout?);
         let doublings = self.expiries / adaptive.tries.max(1);
         let ps = adaptive.first.as_ps().checked_mul(1_u64.checked_shl(doublings.into()).unwrap_or(u64::MAX));
@@ -99,7 +99,7 @@ impl Pace {
 
     /// Packets that may be outstanding, as far as this goes.
     #[inline]
-    pub(super) const fn window(&self) -> u32 {
+    pub(super) const fn window(self) -> u32 {
         if self.window == UNBOUNDED { u32::MAX } else { self.window as u32 }
     }
 }
