@@ -189,7 +189,7 @@ fn draw(seed: u64) -> String {
     // Nobody replies to a READ, and a pair has no links between switches: both are refused.
     let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
     let text = if text.contains("\"pair\"") { text.replace("\"switches\"", "\"all\"") } else { text };
-    let text = draw_recovery(&mut Dice(mix(seed ^ 0x5E1EC7)), &text);
+    let text = draw_recovery(&mut Dice(mix(seed ^ 0x5E1)), &text);
     let text = draw_congestion(&mut Dice(mix(seed ^ 0xECE)), &text);
     let text = draw_lossy(&mut Dice(mix(seed ^ 0x7217)), &text);
     scenario(&text);

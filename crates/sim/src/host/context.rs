@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::Notification;
-use wiremend_proto::rc;
+use wiremend_proto::{rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, mix};
 use wiremend_wire::Ecn;
 
@@ -78,13 +78,16 @@ impl Contexts {
         self.by_peer.insert(key(peer, qp), slot);
     }
 
-    pub(super) fn close(&mut self, peer: HostId, qp: QpNum, serial: u32) {
+    /// Says what its tracking has cost.
+    pub(super) fn close(&mut self, peer: HostId, qp: QpNum, serial: u32) -> Option<sr::Steps> {
         if let Some(slot) = self.by_peer.get(&key(peer, qp)).copied()
             && self.slots[slot as usize].serial == serial
         {
             self.by_peer.remove(&key(peer, qp));
             self.free.push(slot);
+            return self.slots[slot as usize].responder.steps();
         }
+        None
     }
 
     pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {

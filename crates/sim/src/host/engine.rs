@@ -239,6 +239,14 @@ impl ResponderEngine {
         each!(Self, self, half => half.expected())
     }
 
+    /// What tracking packets out of order has cost, where that is done.
+    pub(super) fn steps(&self) -> Option<sr::Steps> {
+        match self {
+            Self::GoBack(_) => None,
+            Self::Selective(half) => Some(half.steps()),
+        }
+    }
+
     pub(super) fn nak_sent(&self) -> bool {
         each!(Self, self, half => half.nak_sent())
     }
