@@ -242,7 +242,7 @@ impl ResponderEngine {
     /// What tracking packets out of order has cost, where that is done.
     pub(super) fn steps(&self) -> Option<sr::Steps> {
         match self {
-            Self::GoBack(_) => None,
+            Self::GoBack(_) | Self::Trimming(_) => None,
             Self::Selective(half) => Some(half.steps()),
         }
     }
