@@ -135,7 +135,9 @@ impl Jobs {
         let mut all = Histogram::default();
         let mut groups = Vec::new();
         for (group, times) in done.iter().enumerate() {
-            times.iter().for_each(|ps| all.record(*ps));
+            for ps in times {
+                all.record(*ps);
+            }
             let (count, sum) = (times.len() as u64, times.iter().map(|ps| u128::from(*ps)).sum::<u128>());
             groups.push(GroupSummary {
                 group: group as u32,
@@ -174,7 +176,9 @@ mod tests {
             jobs.add(&FlowRow { start_ps, end_ps, ..row(flow, 0) });
         }
         // Other workloads, and numbers that no job has.
-        [0, 99, 112, u64::MAX].into_iter().for_each(|flow| jobs.add(&row(flow, 77)));
+        for flow in [0, 99, 112, u64::MAX] {
+            jobs.add(&row(flow, 77));
+        }
         let [summary] = &jobs.summary()[..] else { panic!("one workload") };
         assert_eq!(
             (summary.workload, summary.jobs, summary.finished),
@@ -200,7 +204,9 @@ mod tests {
         let mut all = Jobs::default();
         for seed in 1..=3_u64 {
             let mut one = jobs();
-            [106, 107].into_iter().for_each(|flow| one.add(&row(flow, seed * 1_000)));
+            for flow in [106, 107] {
+                one.add(&row(flow, seed * 1_000));
+            }
             all.merge(&one);
         }
         let summary = &all.summary()[0];

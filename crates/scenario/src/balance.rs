@@ -15,7 +15,7 @@ pub enum Balance {
     /// Each packet the way whose port has the fewest bytes of its class, what is just leaving included; of several such, a random one.
     Adaptive,
     /// A random way for all packets of a queue pair that follow each other within `flowlet_gap`, and a new one after a
-    /// longer silence (LetFlow, NSDI 2017). A switch remembers 16 384 of them by a hash, so that some share a way.
+    /// longer silence (`LetFlow`, NSDI 2017). A switch remembers 16 384 of them by a hash, so that some share a way.
     Flowlet,
 }
 

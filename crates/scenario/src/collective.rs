@@ -239,7 +239,7 @@ impl Members<'_> {
             Some(hosts) => topology.hosts(hosts).map_err(|why| (hosts.place, why))?,
             None => (0..topology.host_count()).map(HostId).collect(),
         };
-        if hosts.len() % count != 0 || hosts.len() < 2 * count {
+        if !hosts.len().is_multiple_of(count) || hosts.len() < 2 * count {
             return Err((self.groups.place, indivisible(hosts.len(), count)));
         }
         let size = hosts.len() / count;
@@ -253,7 +253,7 @@ impl Members<'_> {
 
 /// That so many hosts are not so many groups, and what would be.
 fn indivisible(hosts: usize, count: usize) -> String {
-    let fits = |groups: &usize| hosts % groups == 0 && hosts >= 2 * groups;
+    let fits = |groups: &usize| hosts.is_multiple_of(*groups) && hosts >= 2 * groups;
     let below = (1..count).rev().find(fits);
     let above = (count + 1..=hosts / 2).find(fits);
     let groups = match (below, above) {

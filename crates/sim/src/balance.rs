@@ -92,13 +92,11 @@ impl Balancer {
                 self.ties.push(lane);
             }
         }
-        match self.ties[..] {
-            [only] => only,
-            _ => {
-                let drawn = self.draw(switch, self.ties.len());
-                self.ties[drawn]
-            }
+        if let [only] = self.ties[..] {
+            return only;
         }
+        let drawn = self.draw(switch, self.ties.len());
+        self.ties[drawn]
     }
 
     fn same_or_new(&mut self, now: Time, switch: SwitchId, way: Way, gap: Span, lanes: &[LaneId]) -> LaneId {
@@ -121,7 +119,7 @@ impl Balancer {
     fn draw(&mut self, switch: SwitchId, bound: usize) -> usize {
         let random = &mut self.random[switch.index()];
         *random = random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        ((mix(*random) >> 32) * bound as u64 >> 32) as usize
+        (((mix(*random) >> 32) * bound as u64) >> 32) as usize
     }
 }
 

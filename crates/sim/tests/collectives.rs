@@ -26,8 +26,8 @@ fn message(rows: &[FlowRow], messages: u64, own: u64, step: u64) -> &FlowRow {
 
 #[test]
 fn a_ring_sends_a_step_when_the_data_of_the_last_are_there() {
-    let (results, rows) = run(&workload("allreduce", ""));
     const STEPS: u64 = 14;
+    let (results, rows) = run(&workload("allreduce", ""));
     assert_eq!(rows.len() as u64, 8 * STEPS);
     for own in 0..8 {
         for step in 1..STEPS {

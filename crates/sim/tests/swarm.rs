@@ -445,13 +445,14 @@ fn draw_lossy(dice: &mut Dice, text: &str) -> String {
         text = text.replacen("[switch]\n", &format!("[switch]\nbalance = \"{balance}\"\n"), 1);
     }
     if dice.below(3) == 0 && !text.contains("\"read\"") {
-        text += &format!(
+        let collective = format!(
             "[[workload]]\nkind = \"{}\"\nbytes = \"{}\"\niterations = {}\nstart = \"{}\"\n",
             dice.pick(&["allreduce", "alltoall"]),
             dice.pick(&["1B", "9kB", "100kB"]),
             dice.pick(&[1, 3]),
             dice.pick(&["0s", "7us"]),
         );
+        text.push_str(&collective);
     }
     if dice.below(4) > 0 || text.contains("[switch.lossless]") {
         return text;

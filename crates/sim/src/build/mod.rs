@@ -157,15 +157,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         wires.lossless.as_mut().expect("lossless").add(switch, buffer, net.graph.ports(node));
         net.graph.ports(node).iter().for_each(|lane| wires.set_lossless(*lane, lazy));
     }
-    for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
-        let wires = &mut parts[owner(lane)].wires;
-        if wires.marking.is_some() {
-            wires.set_marking(lane);
-        }
-        if wires.trimming.is_some() {
-            wires.set_trimming(lane);
-        }
-    }
+    judge_arrivals(&mut parts, &net, owner);
     parts[0].wires.rare = tilted.map(|lane| Box::new(Rare::new(lane)));
     for (switch, turn) in loopbacks {
         let node = net.graph.switch_node(switch);
@@ -416,6 +408,19 @@ fn new_part(
 fn horizon(net: &Network) -> Span {
     let full = wiremend_units::Bytes::new(u64::from(net.transport.config.mtu) + 100);
     net.lanes.iter().map(|lane| lane.delay + lane.rate.serialize(full)).max().unwrap_or(Span::from_us(1))
+}
+
+/// Ports of switches that mark or trim look at what comes to them.
+fn judge_arrivals(parts: &mut [Part], net: &Network, owner: impl Fn(LaneId) -> usize) {
+    for lane in net.graph.lanes().filter(|lane| net.switch_at(lane.reverse()).is_some()) {
+        let wires = &mut parts[owner(lane)].wires;
+        if wires.marking.is_some() {
+            wires.set_marking(lane);
+        }
+        if wires.trimming.is_some() {
+            wires.set_trimming(lane);
+        }
+    }
 }
 
 /// Marks what an observer wants to see. A port that is watched settles a departure when it happens, so that what is
