@@ -120,7 +120,9 @@ impl Network {
 
     /// Which way a switch sends a frame: one of the shortest, the same for all frames of a connection, chosen
     /// with a salt of the switch's own, so that choices at successive switches do not go together.
-    #[inline]
+    ///
+    /// A call of its own: what is left of forwarding is then small enough to be inlined where events are handled.
+    #[inline(never)]
     pub(crate) fn next_hop(&self, switch: SwitchId, way: Way) -> LaneId {
         self.pick(switch, way, self.routes.next_hops(switch, way.dst))
     }

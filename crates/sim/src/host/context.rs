@@ -1,6 +1,6 @@
 //! The responder's side of connections.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
@@ -88,6 +88,13 @@ impl Contexts {
             return self.slots[slot as usize].responder.steps();
         }
         None
+    }
+
+    /// What tracking has cost those that are not closed.
+    pub(super) fn steps_of_open(&self) -> impl Iterator<Item = sr::Steps> {
+        let free: BTreeSet<u32> = self.free.iter().copied().collect();
+        let open = self.slots.iter().zip(0..).filter(move |(_, slot)| !free.contains(slot));
+        open.filter_map(|(context, _)| context.responder.steps())
     }
 
     pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {

@@ -58,7 +58,7 @@ pub struct HostCounters {
     pub rx_frames: u64,
     /// Requests received that had been received before: sent again, or copied, in vain.
     pub duplicates: u64,
-    /// What tracking packets out of order has cost connections that end here; known once they are closed.
+    /// What tracking packets out of order has cost connections that end here.
     pub steps: Steps,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
@@ -175,8 +175,7 @@ impl Host {
         }
     }
 
-    /// A frame has come. Never inlined: switches see most frames, and what they do is inlined only where little else is.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         self.counters.rx_frames += 1;
         if frame.kind == Kind::Raw {
@@ -212,6 +211,9 @@ impl Host {
             }
         }
         self.cut_off(cx, outcome);
+        for steps in self.contexts.steps_of_open() {
+            self.counters.steps.add(&steps);
+        }
     }
 
     pub(crate) fn on_inbox(&mut self, cx: &mut Context<'_>) {
