@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
+use crate::acceleration;
 use crate::balance::Balance;
 use crate::congestion::{Congestion, Dcqcn};
 use crate::dcp;
@@ -41,6 +42,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     if let Some(trim) = &scenario.switch.trim {
         trim.check(scenario).map_err(in_table(trim.place))?;
     }
+    acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {
         let message = "nothing happens; add at least one [[workload]]".to_owned();

@@ -40,6 +40,7 @@
 //! The doc comments of the types are the reference page: [`reference()`] writes it, and [`schema_json`] gives the same
 //! as a JSON schema for editors.
 
+mod acceleration;
 mod balance;
 mod buffer;
 pub mod builtin;
@@ -72,6 +73,7 @@ mod trim;
 mod value;
 mod workload;
 
+pub use acceleration::Acceleration;
 pub use balance::Balance;
 pub use buffer::Buffer;
 pub use collective::{Algorithm, AllReduce, AllToAll, Groups, Members, Placement};

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value as Json;
 
+use crate::acceleration::Acceleration;
 use crate::buffer::Buffer;
 use crate::congestion::{Dcqcn, Swift};
 use crate::dcp::Dcp;
@@ -85,6 +86,7 @@ pub fn reference() -> String {
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
     push_section::<Dcp>(&mut page, "[transport.dcp]");
+    push_section::<Acceleration>(&mut page, "[transport.acceleration]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");
     push_section::<Mend>(&mut page, "[mend]");

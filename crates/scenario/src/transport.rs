@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wiremend_units::Span;
 
+use crate::acceleration::Acceleration;
 use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::dcp::Dcp;
 use crate::quantity::{Limit, Pace, Within};
@@ -57,6 +58,9 @@ pub struct Transport {
     /// Parameters of schemes whose packets may be trimmed: see [transport.dcp](#transportdcp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcp: Option<Placed<Dcp>>,
+    /// What a NIC does beyond the specification after a loss: see [transport.acceleration](#transportacceleration).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub acceleration: Option<Placed<Acceleration>>,
     /// How queue pairs answer congestion; not for READ, whose data are answers.
     pub congestion: Placed<Congestion>,
     /// Parameters of DCQCN: see [transport.dcqcn](#transportdcqcn).
@@ -93,6 +97,7 @@ impl Default for Transport {
             rate: Pace::Line,
             selective_repeat: None,
             dcp: None,
+            acceleration: None,
             congestion: Placed::nowhere(Congestion::None),
             dcqcn: None,
             swift: None,

@@ -256,12 +256,12 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "[[workload]]",
@@ -501,6 +501,46 @@ fn marks_and_congestion_control_that_cannot_be_are_refused() {
         (
             transport("swift = { beta = 0.5 }"),
             "s.toml:7:9: parameters of Swift, which no queue pair follows; set congestion = \"swift\"",
+        ),
+        (
+            transport("selective-repeat = { rto_low = \"1ms\" }"),
+            "s.toml:7:20: parameters of selective repeat, which no queue pair follows; set recovery = \"selective-repeat\", \"timeout-only\", \"rack-tlp\" or \"mp-rdma\"",
+        ),
+        (
+            transport("recovery = \"rack-tlp\"\noperation = \"read\""),
+            "s.toml:1:1: recovery \"rack-tlp\" is about data that travel with their requests, and those of a READ are answers; use write or send, or recovery = \"go-back-n\"",
+        ),
+        (
+            transport("recovery = \"timeout-only\"\nack_every = 2"),
+            "s.toml:1:1: recovery \"timeout-only\" acknowledges every packet; leave out `ack_every`",
+        ),
+        (
+            transport("recovery = \"mp-rdma\"\nack_coalescing = true"),
+            "s.toml:1:1: mp-rdma counts acknowledgements; leave out `ack_coalescing`",
+        ),
+        (
+            transport(
+                "recovery = \"selective-repeat\"\nselective-repeat = { rto_low = \"1ms\", rto_high = \"1us\" }",
+            ),
+            "s.toml:8:20: `rto_low` of 1ms is above `rto_high` of 1us; give at most that",
+        ),
+        (
+            transport("recovery = \"rack-tlp\"\nacceleration = { slow_restart = true }"),
+            "s.toml:8:16: accelerations are those of go-back-n, and \"rack-tlp\" has timers of its own; leave out [transport.acceleration]",
+        ),
+        (
+            transport(
+                "timeout = 8\nacceleration = { adaptive_retransmission = true, first_timeout = \"2ms\" }",
+            ),
+            "s.toml:8:16: `first_timeout` of 2ms is above the timeout of 1.049ms; give at most that",
+        ),
+        (
+            transport("timeout = 0\nacceleration = { adaptive_retransmission = true }"),
+            "s.toml:8:16: there is no timer that could adapt; give a `timeout` above 0",
+        ),
+        (
+            transport("acceleration = { first_timeout = \"2ms\" }"),
+            "s.toml:7:16: `first_timeout` means nothing without `adaptive_retransmission`; give both, or none",
         ),
         (dcqcn("alpha_timer = \"0us\""), "s.toml:9:15: must be above zero; expected a time such as \"1us\""),
         (

@@ -140,4 +140,9 @@ fn linked_chunks_remember_what_a_bitmap_does() {
     let (with_bitmap, with_chunks) =
         (scripted("selective-repeat", "", losses, ""), scripted("selective-repeat", chunks, losses, ""));
     assert_eq!(with_bitmap.0.collector.digest(), with_chunks.0.collector.digest());
+    let steps = |results: &Results| results.hosts[1].steps;
+    let (bits, chunks) = (steps(&with_bitmap.0), steps(&with_chunks.0));
+    assert_eq!((bits.packets, bits.steps, bits.disorder_max), (12, 12, 9), "packet 11 came before 2");
+    assert_eq!((bits.peak_bytes, chunks.disorder_max), (0, 9));
+    assert!(chunks.peak_bytes > 0);
 }

@@ -148,7 +148,7 @@ impl SrPair {
             self.received.push(message);
         }
         while let Some(answer) = self.responder.poll_transmit(&self.config) {
-            self.carry(1, answer, Vec::new(), 0, path);
+            self.carry(1, answer, &[], 0, path);
         }
     }
 
@@ -177,7 +177,7 @@ impl SrPair {
             && let Some(sent) = self.requester.poll_transmit(&self.config, self.now)
         {
             let bytes = payload(sent.work, sent.offset, sent.packet.payload_len);
-            self.carry(0, sent.packet, bytes, sent.copy, sent.path);
+            self.carry(0, sent.packet, &bytes, sent.copy, sent.path);
             self.schedule(self.lanes[0].free_at, What::PortFree);
         }
         if let Some(due) = self.requester.next_timeout().filter(|due| *due < self.timer) {
@@ -186,9 +186,9 @@ impl SrPair {
         }
     }
 
-    fn carry(&mut self, lane: u8, packet: Packet, bytes: Vec<u8>, copy: u8, path: u16) {
+    fn carry(&mut self, lane: u8, packet: Packet, bytes: &[u8], copy: u8, path: u16) {
         for at in self.lanes[usize::from(lane)].carry(self.now, packet, copy) {
-            self.schedule(at, What::Arrive(lane, Arriving(packet, bytes.clone(), path)));
+            self.schedule(at, What::Arrive(lane, Arriving(packet, bytes.to_vec(), path)));
         }
     }
 

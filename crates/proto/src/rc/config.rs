@@ -3,6 +3,7 @@
 use wiremend_units::Span;
 use wiremend_wire::RnrTimer;
 
+use super::acceleration::Acceleration;
 use super::recovery::Recovery;
 use crate::mend::Mend;
 
@@ -31,6 +32,8 @@ pub struct Config {
     pub recovery: Recovery,
     /// What keeps losses from ending in timeouts.
     pub mend: Mend,
+    /// What it does beyond the specification after a loss.
+    pub acceleration: Acceleration,
 }
 
 /// Why a configuration cannot work.
@@ -94,6 +97,7 @@ impl Default for Config {
             reads_max: 16,
             recovery: Recovery::GoBackN,
             mend: Mend::default(),
+            acceleration: Acceleration::default(),
         }
     }
 }

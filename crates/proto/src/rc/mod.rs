@@ -8,7 +8,8 @@
 //! highest one sent, and everything else about a packet follows from its number and its work request. That is what
 //! makes a connection small enough to simulate a hundred thousand of them.
 //!
-//! What happens after a loss is the business of a [`Recovery`], which owns both ends.
+//! What happens after a loss is the business of a [`Recovery`], which owns both ends. What NICs do beyond the
+//! specification to wait less, or to send less afterwards, is an [`Acceleration`].
 //!
 //! ```
 //! use wiremend_proto::rc::{Config, Op, Qp, Work};
@@ -26,6 +27,7 @@
 //! assert_eq!(here.requester.poll_completion().unwrap().id, 7);
 //! ```
 
+mod acceleration;
 mod config;
 mod counters;
 mod flight;
@@ -40,6 +42,7 @@ mod work;
 
 use wiremend_units::{Psn, QpNum, Time};
 
+pub use acceleration::{Acceleration, Adaptive};
 pub use config::{BadConfig, Config};
 pub use counters::{RequesterCounters, ResponderCounters};
 pub use inbound::Place;

@@ -3,6 +3,7 @@
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
 
+use super::acceleration::Pace;
 use super::config::Config;
 use super::counters::RequesterCounters;
 use super::flight::Flight;
@@ -31,6 +32,7 @@ pub struct Requester {
     reads: u32,
     /// Sequence numbers that congestion control lets be outstanding.
     allowed: u32,
+    pace: Pace,
     state: State,
     echo_left: u8,
     /// Expiries, and "not ready" answers, since the last progress.
@@ -130,6 +132,7 @@ impl Requester {
             unasked: 0,
             reads: 0,
             allowed: u32::MAX,
+            pace: Pace::default(),
             state: State::Open,
             echo_left: 0,
             retries: 0,
@@ -186,7 +189,7 @@ impl Requester {
 
     #[inline]
     fn window(&self, config: &Config) -> u64 {
-        u64::from(config.window.min(self.allowed))
+        u64::from(config.window.min(self.allowed).min(self.pace.window()))
     }
 
     /// Congestion control lets so many sequence numbers be outstanding from now on.
@@ -208,7 +211,7 @@ impl Requester {
         let item = *self.queue.current()?;
         let seq = self.flight.next;
         if self.flight.outstanding() == 0 {
-            self.deadline = after(now, config.timeout);
+            self.deadline = after(now, self.pace.timeout(config));
         }
         let offset = item.offset(seq, config.mtu);
         let copy = self.flight.copy(seq);
@@ -410,14 +413,15 @@ impl Requester {
             self.queue.finish_oldest();
         }
         if self.flight.una > before {
-            self.progress(config, now);
+            self.progress(config, now, self.flight.una - before);
         }
         skipped_read
     }
 
     /// The oldest unacknowledged packet is a later one than before.
     #[inline]
-    fn progress(&mut self, config: &Config, now: Time) {
+    fn progress(&mut self, config: &Config, now: Time, packets: u64) {
+        self.pace.on_progress(config, packets);
         if self.flight.next < self.flight.una {
             self.flight.next = self.flight.una;
             self.queue.rewind();
@@ -427,7 +431,8 @@ impl Requester {
         self.rnr_retries = 0;
         self.nak_received = false;
         self.rerequested = false;
-        self.deadline = if self.flight.outstanding() == 0 { Time::MAX } else { after(now, config.timeout) };
+        self.deadline =
+            if self.flight.outstanding() == 0 { Time::MAX } else { after(now, self.pace.timeout(config)) };
         if self.echo_seq < self.flight.una {
             self.echo_left = 0;
         }
@@ -469,7 +474,7 @@ impl Requester {
             self.queue.finish_oldest();
         }
         self.flight.una = next + 1;
-        self.progress(config, now);
+        self.progress(config, now, 1);
         offset.filter(|_| !read.dummy).map(|offset| Arrival { work: read.id, offset, len: payload_len })
     }
 
@@ -502,6 +507,7 @@ impl Requester {
         } else {
             self.counters.timeouts += 1;
         }
+        let short = self.pace.on_expiry(config);
         let expiry = Expiry {
             oldest: self.psn(self.flight.una),
             resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
@@ -510,12 +516,13 @@ impl Requester {
             op: oldest.op,
             nak_received: self.nak_received,
             dummy,
-            fatal: self.retries >= config.retry_count,
+            fatal: !short && self.retries >= config.retry_count,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);
         } else {
-            self.retries += 1;
+            // Short timeouts cost one retry together.
+            self.retries = if short { self.retries.max(1) } else { self.retries + 1 };
             self.rerequested = false;
             self.recover(config, now);
         }
@@ -527,6 +534,7 @@ impl Requester {
     fn recover(&mut self, config: &Config, now: Time) {
         let Some(oldest) = self.queue.oldest() else { return };
         let to = config.recovery.resume(&self.flight, oldest);
+        self.pace.on_loss(config);
         let fetched = now.saturating_add(config.resend_delay);
         let earlier = if self.state == State::Waiting { self.deadline } else { Time::MAX };
         self.rewind(to);

@@ -16,7 +16,7 @@ use crate::rc::{
     Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
 };
 
-/// The sending half of a queue pair.
+/// The sending half of a queue pair. Doors that do much are never inlined, as in [`Responder`](super::Responder).
 #[derive(Clone, Debug)]
 pub struct Requester {
     board: Board,
@@ -79,6 +79,7 @@ impl Requester {
     /// # Panics
     ///
     /// If it is a READ: these schemes are about requests whose data travel with them.
+    #[inline(never)]
     pub fn post(&mut self, config: &Config, now: Time, work: Work) {
         assert!(work.op != Op::Read, "a READ goes by go-back-N");
         self.queue.push(&config.base, work);
@@ -94,6 +95,7 @@ impl Requester {
     }
 
     /// Whether [`Self::poll_transmit`] would give a packet now.
+    #[inline(never)]
     pub fn ready(&self, config: &Config, now: Time) -> bool {
         if self.failed.is_some() {
             return false;
@@ -123,6 +125,7 @@ impl Requester {
     }
 
     /// The next packet, if one may be sent now: what is lost first.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
         if self.failed.is_some() {
             return None;
@@ -215,6 +218,7 @@ impl Requester {
     }
 
     /// Takes an answer of the peer; whatever is late, doubled or makes no sense changes nothing and is counted.
+    #[inline(never)]
     pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
         let said = if packet.opcode == Opcode::Acknowledge { Acknowledgement::read(packet) } else { None };
         let expected = said.and_then(|said| self.number(said.expected));
@@ -300,7 +304,7 @@ impl Requester {
     }
 
     /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
-    #[inline]
+    #[inline(never)]
     pub fn next_timeout(&self) -> Option<Time> {
         if self.failed.is_some() {
             return None;
@@ -311,6 +315,7 @@ impl Requester {
     }
 
     /// The time may have come. `None`: the retransmission timer has not expired.
+    #[inline(never)]
     pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         if self.tail.on_time(now, self.board.next == self.queue.tail) {
             self.queue.push_dummies(config.base.mend.dummies.count);

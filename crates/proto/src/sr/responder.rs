@@ -11,7 +11,8 @@ use super::tracking::{Steps, Tracking};
 use crate::rc::inbound::{Shape, payload_fits};
 use crate::rc::{self, Message, Op, Outcome, Packet, Place, ResponderCounters};
 
-/// The receiving half of a queue pair. It has a receive buffer for every message.
+/// The receiving half of a queue pair. Doors that do much are never inlined: a host holds engines side by side, and
+/// go-back-N is not to pay for this one. It has a receive buffer for every message.
 #[derive(Clone, Debug)]
 pub struct Responder {
     /// The first number that has not arrived.
@@ -61,6 +62,7 @@ impl Responder {
 
     /// Takes a request. What it completes is told by [`Self::poll_message`], because one packet may fill the gap
     /// before several messages.
+    #[inline(never)]
     pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
         if self.failed || !is_request(packet.opcode) {
             return self.ignore();
@@ -175,6 +177,12 @@ impl Responder {
         self.replies.push_back(said);
     }
 
+    /// Whether [`Self::poll_message`] would give a message.
+    #[inline]
+    pub fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
     /// The next message that is complete, in the order of their numbers; dummies are not told.
     #[inline]
     pub fn poll_message(&mut self) -> Option<Message> {
@@ -183,6 +191,7 @@ impl Responder {
 
     /// The next answer. One for each packet, but that acknowledgements which wait and say no more than the next one
     /// are left out, where the scheme does not count them.
+    #[inline(never)]
     pub fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
         let reply = self.replies.pop_front()?;
         match reply.verdict {

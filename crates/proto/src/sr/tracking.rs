@@ -43,6 +43,14 @@ pub struct Steps {
 }
 
 impl Steps {
+    /// What several connections have cost.
+    pub fn add(&mut self, other: &Self) {
+        self.packets += other.packets;
+        self.steps += other.steps;
+        self.peak_bytes = self.peak_bytes.max(other.peak_bytes);
+        self.disorder_max = self.disorder_max.max(other.disorder_max);
+    }
+
     /// Packets per second of a pipeline that makes an access in each cycle of such a clock.
     pub fn rate(&self, clock_hz: u64) -> f64 {
         if self.steps == 0 {

@@ -278,6 +278,7 @@ fn transport(scenario: &Scenario) -> Transport {
             _ => rc::Recovery::GoBackN,
         },
         mend: mend(&scenario.mend),
+        acceleration: acceleration(transport),
     };
     let op = match transport.operation {
         Operation::Write => rc::Op::Write,
@@ -304,6 +305,15 @@ fn transport(scenario: &Scenario) -> Transport {
         trims: transport.recovery.family() == Family::Trimming,
         repeats: repeats(&scenario.mend),
     }
+}
+
+fn acceleration(transport: &wiremend_scenario::Transport) -> rc::Acceleration {
+    let Some(table) = &transport.acceleration else { return rc::Acceleration::default() };
+    let usual = transport.timeout().unwrap_or(Span::ZERO) / 16;
+    let adaptive = table
+        .adaptive_retransmission
+        .then(|| rc::Adaptive { first: table.first_timeout.unwrap_or(usual), tries: table.tries.get() });
+    rc::Acceleration { adaptive, slow_restart: table.slow_restart }
 }
 
 fn mend(mend: &Mend) -> Ends {

@@ -5,7 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::Notification;
-use wiremend_proto::rc;
+use wiremend_proto::{rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, mix};
 use wiremend_wire::Ecn;
 
@@ -78,13 +78,16 @@ impl Contexts {
         self.by_peer.insert(key(peer, qp), slot);
     }
 
-    pub(super) fn close(&mut self, peer: HostId, qp: QpNum, serial: u32) {
+    /// Says what its tracking has cost.
+    pub(super) fn close(&mut self, peer: HostId, qp: QpNum, serial: u32) -> Option<sr::Steps> {
         if let Some(slot) = self.by_peer.get(&key(peer, qp)).copied()
             && self.slots[slot as usize].serial == serial
         {
             self.by_peer.remove(&key(peer, qp));
             self.free.push(slot);
+            return self.slots[slot as usize].responder.steps();
         }
+        None
     }
 
     pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {
@@ -129,14 +132,13 @@ impl Host {
             context.class = frame.class;
         }
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
-        if let rc::Outcome::Accepted { completed: Some(message), .. } = outcome
-            && !frame.packet.is_dummy()
-        {
-            self.on_message(cx, slot, message);
-        }
-        self.counters.duplicates += u64::from(outcome == rc::Outcome::Duplicate);
-        while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
-            self.on_message(cx, slot, message);
+        match outcome {
+            rc::Outcome::Accepted { completed: Some(message), .. } if !frame.packet.is_dummy() => {
+                self.on_message(cx, slot, message);
+            }
+            rc::Outcome::Accepted { .. } if context.responder.has_messages() => self.on_messages(cx, slot),
+            rc::Outcome::Duplicate => self.counters.duplicates += 1,
+            _ => {}
         }
         let owed = self.contexts.get_mut(slot).responder.take_owed();
         if owed > 0 {
@@ -162,6 +164,14 @@ impl Host {
         }
         if frame.ecn == Ecn::Congested {
             self.on_mark(cx, slot);
+        }
+    }
+
+    /// A request has filled the gap before messages.
+    #[inline(never)]
+    fn on_messages(&mut self, cx: &mut Context<'_>, slot: u32) {
+        while let Some(message) = self.contexts.get_mut(slot).responder.poll_message() {
+            self.on_message(cx, slot, message);
         }
     }
 

@@ -180,8 +180,16 @@ impl ResponderEngine {
         }
     }
 
-    /// A message that a request has completed, if the outcome does not tell.
+    /// A request has completed messages of which its outcome does not tell.
     #[inline]
+    pub(super) fn has_messages(&self) -> bool {
+        match self {
+            Self::GoBack(_) => false,
+            Self::Selective(half) => half.has_messages(),
+        }
+    }
+
+    /// The next of these messages.
     pub(super) fn poll_message(&mut self) -> Option<rc::Message> {
         match self {
             Self::GoBack(_) => None,
@@ -228,6 +236,14 @@ impl ResponderEngine {
     #[inline]
     pub(super) fn expected(&self) -> Psn {
         each!(Self, self, half => half.expected())
+    }
+
+    /// What tracking packets out of order has cost, where that is done.
+    pub(super) fn steps(&self) -> Option<sr::Steps> {
+        match self {
+            Self::GoBack(_) => None,
+            Self::Selective(half) => Some(half.steps()),
+        }
     }
 
     pub(super) fn nak_sent(&self) -> bool {

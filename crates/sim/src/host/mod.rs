@@ -15,6 +15,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
+use wiremend_proto::sr::Steps;
 use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
@@ -57,6 +58,8 @@ pub struct HostCounters {
     pub rx_frames: u64,
     /// Requests received that had been received before: sent again, or copied, in vain.
     pub duplicates: u64,
+    /// What tracking packets out of order has cost connections that end here; known once they are closed.
+    pub steps: Steps,
     /// Data packets sent again.
     pub retransmitted_packets: u64,
     /// Frame bytes of these.
@@ -172,7 +175,8 @@ impl Host {
         }
     }
 
-    #[inline]
+    /// A frame has come. Never inlined: switches see most frames, and what they do is inlined only where little else is.
+    #[inline(never)]
     pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         self.counters.rx_frames += 1;
         if frame.kind == Kind::Raw {
@@ -232,7 +236,11 @@ impl Host {
                 let responder = ResponderEngine::new(&cx.net.transport, requester);
                 self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
             }
-            News::Close { qp, serial } => self.contexts.close(from, qp, serial),
+            News::Close { qp, serial } => {
+                if let Some(steps) = self.contexts.close(from, qp, serial) {
+                    self.counters.steps.add(&steps);
+                }
+            }
             News::Delivered { requester, serial, message, at } => {
                 self.on_delivered(requester, serial, message, at);
             }

@@ -45,7 +45,22 @@ fn a_cut_is_survived() {
         assert_eq!(pair.run_until_idle(), Ending::Idle, "{scheme}");
         pair.check().expect("everything is there");
         assert_eq!((pair.completions().len(), pair.placed()), (2, 50_000), "{scheme}");
+        // The cut takes a whole window, and what is sent again at first: each round of it costs one expiry, no more.
+        assert!(pair.expired().len() <= 3, "{scheme}: {:?}", pair.expired());
     }
+}
+
+/// A recovery of MP-RDMA ends, and the next one begins, without a timeout.
+#[test]
+fn mp_rdma_recovers_more_than_once() {
+    let mut config = config(Scheme::MpRdma);
+    config.tracked = 8;
+    let losses = |sighting: &wiremend_testkit::Sighting| [10, 200, 400].contains(&sighting.nth);
+    let mut pair = SrPair::new(config, Psn::new(0)).drop_if(Direction::Forward, losses);
+    pair.post(Op::Write, 600 * 256, None);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!((pair.expired().len(), pair.placed()), (0, 600 * 256));
+    assert!(pair.requester.counters().naks >= 3);
 }
 
 /// A probe finds a lost tail, again and again.
