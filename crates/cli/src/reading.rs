@@ -159,7 +159,7 @@ fn resent(variants: &[VariantSummary]) -> Option<String> {
         let lost = variant.corrupted_frames + variant.dropped_frames.buffer;
         // By hosts or by the link that lost it.
         let resent_bytes = variant.retransmitted_bytes + variant.protection.resent.bytes;
-        (lost > 0).then(|| resent_bytes as f64 / lost as f64)
+        (lost > 0 && variant.flows > 0).then(|| resent_bytes as f64 / lost as f64)
     };
     let mut costs: Vec<_> =
         variants.iter().filter_map(|variant| Some((per_loss(variant)?, quoted(variant)))).collect();

@@ -79,6 +79,9 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::count(variant.flow_control.pauses)
         });
     }
+    if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
+        trims(&mut table);
+    }
     if table.variants.iter().any(|variant| !variant.jobs.is_empty()) {
         jobs(&mut table);
     }
@@ -122,8 +125,10 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
             human::count(variant.congestion.cnps_sent)
         });
     }
-    if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
-        trims(&mut table);
+    if table.any(|variant| variant.trims.acks_dropped) {
+        table.number("ACKs dropped", "acknowledgements that met a queue above the threshold", |variant| {
+            human::count(variant.trims.acks_dropped)
+        });
     }
     if table.any(|variant| {
         variant.deadlocks.found + variant.deadlocks.dropped_frames() + variant.deadlocks.storms
@@ -226,8 +231,8 @@ fn trims(table: &mut Columns<'_>) {
     table.number("headers lost", "header-only packets for which a control queue had no room", |variant| {
         human::count(variant.trims.headers_dropped)
     });
-    table.number("ACKs dropped", "acknowledgements that met a queue above the threshold", |variant| {
-        human::count(variant.trims.acks_dropped)
+    table.number("lost in silence", "other packets that were dropped above the threshold", |variant| {
+        human::count(variant.trims.others_dropped)
     });
 }
 

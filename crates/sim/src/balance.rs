@@ -5,6 +5,7 @@
 use wiremend_units::{LaneId, Span, SwitchId, Time, mix, stream_seed};
 
 use crate::network::{Way, purpose};
+use crate::port::PortFlags;
 use crate::wires::Wires;
 
 /// What the switches of a part remember.
@@ -14,6 +15,8 @@ pub(crate) struct Balancer {
     random: Vec<u64>,
     /// By switch; made when it sees its first packet.
     flowlets: Vec<Vec<Flowlet>>,
+    /// Kept between choices for its capacity.
+    ties: Vec<LaneId>,
 }
 
 /// How a way is chosen.
@@ -44,6 +47,7 @@ impl Balancer {
             manner,
             random: (0..switches).map(stream).collect(),
             flowlets: (0..switches).map(|_| Vec::new()).collect(),
+            ties: Vec::new(),
         }
     }
 
@@ -76,20 +80,25 @@ impl Balancer {
         lanes: &[LaneId],
         wires: &mut Wires,
     ) -> LaneId {
-        let (mut least, mut ties, mut chosen) = (u128::MAX, 0, lanes[0]);
+        let mut least = u128::MAX;
+        self.ties.clear();
         for &lane in lanes {
             let queued = wires.queued(now, lane, class);
             if queued < least {
-                (least, ties, chosen) = (queued, 1, lane);
-            } else if queued == least {
-                // The k-th of equals replaces the one before with a chance of 1/k, so that all are as likely.
-                ties += 1;
-                if self.draw(switch, ties) == 0 {
-                    chosen = lane;
-                }
+                least = queued;
+                self.ties.clear();
+            }
+            if queued == least {
+                self.ties.push(lane);
             }
         }
-        chosen
+        match self.ties[..] {
+            [only] => only,
+            _ => {
+                let drawn = self.draw(switch, self.ties.len());
+                self.ties[drawn]
+            }
+        }
     }
 
     fn same_or_new(&mut self, now: Time, switch: SwitchId, way: Way, gap: Span, lanes: &[LaneId]) -> LaneId {
@@ -124,9 +133,13 @@ impl Wires {
         if self.is_lossless(lane) {
             self.catch_up(now, lane);
         }
-        let leaving = self.ports[lane.index()].busy_until.since(now);
-        let waiting =
-            self.egresses[lane.index()].as_ref().map_or(Span::ZERO, |egress| egress.backlog_of(class));
+        let port = &self.ports[lane.index()];
+        let leaving = port.busy_until.since(now);
+        let waiting = if port.flags.has(PortFlags::QUEUEING) {
+            self.egresses[lane.index()].as_ref().map_or(Span::ZERO, |egress| egress.backlog_of(class))
+        } else {
+            Span::ZERO
+        };
         u128::from((leaving + waiting).as_ps()) * u128::from(self.rate(lane).bits_per_s())
     }
 }

@@ -101,6 +101,11 @@ impl Egress {
         }
     }
 
+    /// Departures are settled when frames come, so that nothing waits here.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.immediate
+    }
+
     /// Gives a class memory of its own: what waits in it takes no room from others.
     pub(crate) fn set_apart(mut self, class: u8, bytes_max: u64) -> Self {
         (self.apart, self.apart_bytes_max) = (class, bytes_max);

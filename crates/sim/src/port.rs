@@ -53,6 +53,9 @@ impl PortFlags {
     /// What is handed to it may be cut to its headers.
     pub(crate) const TRIMMING: u16 = 4096;
 
+    /// Frames wait in its queues: it does not settle departures when they come.
+    pub(crate) const QUEUEING: u16 = 8192;
+
     /// What a frame meets on the wire beyond time.
     pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
 

@@ -155,7 +155,8 @@ impl Wires {
     }
 
     pub(crate) fn set_egress(&mut self, lane: LaneId, egress: Egress) {
-        self.ports[lane.index()].flags.set(PortFlags::EGRESS);
+        let queueing = if egress.is_immediate() { 0 } else { PortFlags::QUEUEING };
+        self.ports[lane.index()].flags.set(PortFlags::EGRESS | queueing);
         self.egresses[lane.index()] = Some(Box::new(egress));
     }
 

@@ -109,7 +109,16 @@ fn asked_for(text: &str) -> u64 {
     let flows = scenario.workloads.iter().map(|workload| match &workload.app {
         App::Poisson(app) => app.flows.expect("the swarm says how many").get(),
         App::Flows(app) => app.endpoints().pairs(&scenario.topology).unwrap().len() * app.per_pair(),
-        App::Allreduce(_) | App::Alltoall(_) => unreachable!("the swarm has no collectives"),
+        App::Allreduce(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * 2 * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
+        App::Alltoall(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
         App::PingPong(app) => app.iterations.get(),
         App::Stream(app) => app.count.expect("the swarm says how many").get(),
         App::Cbr(_) => 0,
@@ -429,12 +438,21 @@ fn draw_congestion(dice: &mut Dice, text: &str) -> String {
     ])
 }
 
-/// Ways chosen packet by packet, and switches that trim what can be trimmed.
+/// Ways chosen packet by packet, groups of hosts that work together, and switches that trim what can be trimmed.
 fn draw_lossy(dice: &mut Dice, text: &str) -> String {
     let mut text = text.to_owned();
     let balance = dice.pick(&["ecmp", "ecmp", "spray", "adaptive", "flowlet"]);
     if balance != "ecmp" {
         text = text.replacen("[switch]\n", &format!("[switch]\nbalance = \"{balance}\"\n"), 1);
+    }
+    if dice.below(3) == 0 && !text.contains("\"read\"") {
+        text += &format!(
+            "[[workload]]\nkind = \"{}\"\nbytes = \"{}\"\niterations = {}\nstart = \"{}\"\n",
+            dice.pick(&["allreduce", "alltoall"]),
+            dice.pick(&["1B", "9kB", "100kB"]),
+            dice.pick(&[1, 3]),
+            dice.pick(&["0s", "7us"]),
+        );
     }
     if dice.below(4) > 0 || text.contains("[switch.lossless]") {
         return text;

@@ -13,6 +13,7 @@ const SCENARIOS: &[&str] = &[
     "ws50-k4",
     "ws50-k8",
     "ws50-k16",
+    "ws50-256",
     "protected-100g",
 ];
 const QUICK: &[&str] = &["perm-k4", "dcqcn-k4", "incast-k8", "ws50-k4", "protected-100g"];
@@ -85,7 +86,7 @@ mod tests {
     #[test]
     fn all_is_measured_three_times_unless_asked_otherwise() {
         let plan = plan("").unwrap();
-        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (11, 3, false, None));
+        assert_eq!((plan.scenarios.len(), plan.repeat, plan.instructions, plan.json), (12, 3, false, None));
     }
 
     #[test]
