@@ -140,9 +140,8 @@ impl Host {
             rc::Outcome::Duplicate => self.counters.duplicates += 1,
             _ => {}
         }
-        let owed = self.contexts.get_mut(slot).responder.take_owed();
-        if owed > 0 {
-            self.owe_pulls(cx, slot, owed);
+        if transport.trims {
+            self.owe_pulls(cx, slot);
         }
         let context = self.contexts.get_mut(slot);
         if context.responder.has_output() {

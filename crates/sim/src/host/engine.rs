@@ -186,6 +186,7 @@ impl ResponderEngine {
         match self {
             Self::GoBack(_) => false,
             Self::Selective(half) => half.has_messages(),
+            Self::Trimming(half) => half.has_messages(),
         }
     }
 
@@ -243,6 +244,7 @@ impl ResponderEngine {
         match self {
             Self::GoBack(_) => None,
             Self::Selective(half) => Some(half.steps()),
+            Self::Trimming(half) => Some(half.steps()),
         }
     }
 
