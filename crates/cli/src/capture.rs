@@ -3,6 +3,8 @@
 //! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
 //! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
 //! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
+//! Packets that carry their own place ([`wiremend_proto::dcp`]) have it before their payload, and what a switch leaves of them is a
+//! header-only packet; the lower bits of the class selector tell which they are.
 //! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
 
 use std::io::{self, BufWriter};
@@ -10,6 +12,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use wiremend_fabric::Graph;
+use wiremend_proto::dcp;
 use wiremend_report::NewFile;
 use wiremend_sim::{Captured, Frame, Header, Kind, Probe};
 use wiremend_units::{HostId, LinkId};
@@ -17,8 +20,8 @@ use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, EthernetRepr, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame, Quanta,
-    RoceFrame, TrafficClass, Trailer, UdpRepr, Vlans,
+    ETHERTYPE_IPV4, EthernetRepr, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame,
+    Quanta, RoceFrame, Tag, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
 use crate::parities::Parities;
@@ -184,7 +187,13 @@ fn emit_roce(frame: &Frame, bytes: &mut Vec<u8>) {
     let packet = &frame.packet;
     let first = packet.psn.get();
     let (bth, extension) = packet.to_wire();
-    let payload: Vec<u8> = (0..u32::from(packet.payload_len)).map(|i| first.wrapping_add(i) as u8).collect();
+    if packet.is_trimmed() {
+        emit_header_only(frame, bytes);
+        return;
+    }
+    let place = if packet.is_placed() { dcp::wire_bytes(packet) } else { Vec::new() };
+    let body = (0..u32::from(packet.payload_len)).map(|i| first.wrapping_add(i) as u8);
+    let payload: Vec<u8> = place.into_iter().chain(body).collect();
     let roce = RoceFrame {
         ethernet: ethernet(frame),
         ip: IpRepr::V4(ip(frame)),
@@ -196,6 +205,23 @@ fn emit_roce(frame: &Frame, bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.resize(roce.buffer_len(Trailer::None), 0);
     roce.emit(Trailer::None, bytes);
+}
+
+/// What a switch left of a packet, on its way to the receiver or back.
+fn emit_header_only(frame: &Frame, bytes: &mut Vec<u8>) {
+    let (bth, _) = frame.packet.to_wire();
+    let (unit, round) = dcp::unit_of(&frame.packet);
+    let header = HeaderOnly {
+        ethernet: ethernet(frame),
+        ip: IpRepr::V4(ip(frame)),
+        source_port: frame.entropy,
+        bth,
+        unit,
+        round,
+    };
+    bytes.clear();
+    bytes.resize(header.buffer_len(Trailer::None), 0);
+    header.emit(Trailer::None, bytes);
 }
 
 fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {
@@ -221,9 +247,20 @@ fn ip(frame: &Frame) -> Ipv4Repr {
     Ipv4Repr {
         source: Ipv4Addr::from_bits(FIRST + frame.src.0),
         destination: Ipv4Addr::from_bits(FIRST + frame.dst.0),
-        class: TrafficClass { dscp: frame.class << 3, ecn: frame.ecn },
+        class: TrafficClass { dscp: tag(frame).dscp(frame.class), ecn: frame.ecn },
         identification: frame.ip_id,
         dont_fragment: true,
         ttl: frame.ttl,
+    }
+}
+
+/// What switches that cut take a frame for.
+fn tag(frame: &Frame) -> Tag {
+    let packet = &frame.packet;
+    match frame.kind {
+        Kind::Rc if packet.is_trimmed() => Tag::HeaderOnly,
+        Kind::Rc if packet.is_placed() && packet.opcode.is_response() => Tag::Ack,
+        Kind::Rc if packet.is_placed() => Tag::Data,
+        _ => Tag::Other,
     }
 }

@@ -94,7 +94,7 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
     (
         "mtu = 1024",
         "recovery = \"go-back-m\"",
-        "s.toml:7:12: unknown value `go-back-m`; did you mean `go-back-n`? allowed: go-back-n, go-back-0, selective-repeat, timeout-only, rack-tlp, mp-rdma",
+        "s.toml:7:12: unknown value `go-back-m`; did you mean `go-back-n`? allowed: go-back-n, go-back-0, selective-repeat, timeout-only, rack-tlp, mp-rdma, dcp, ndp, cp",
     ),
     (
         "mtu = 1024",
@@ -256,12 +256,12 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "[[workload]]",

@@ -57,6 +57,39 @@ fn trimming_that_cannot_be_is_refused() {
     }
 }
 
+/// Line 12 begins the table.
+#[test]
+fn transports_that_cannot_be_trimmed_so_are_refused() {
+    let dcp = |transport: &str, table: &str| format!("{GOOD}{FLOWS}[transport]\n{transport}\n{table}\n");
+    for (text, message) in [
+        (
+            dcp("recovery = \"go-back-n\"", "[transport.dcp]\nunit = 64"),
+            "s.toml:13:1: parameters of transports that can be trimmed, which no queue pair follows; set recovery = \"dcp\", \"ndp\" \
+             or \"cp\"",
+        ),
+        (
+            dcp("recovery = \"dcp\"", "[transport.dcp]\nburst = 64"),
+            "s.toml:13:1: `burst` is what a sender of ndp sends before it is pulled; leave it out, or set recovery = \"ndp\"",
+        ),
+        (
+            dcp("recovery = \"dcp\"", "[transport.dcp]\nunit = 0"),
+            "s.toml:14:8: 0 is out of range; expected a whole number from 1 to 4194304",
+        ),
+        (
+            dcp("recovery = \"dcp\"", "[transport.dcp]\nprobe = \"0us\""),
+            "s.toml:14:9: must be above zero; expected a time such as \"1us\"",
+        ),
+        (
+            dcp("recovery = \"dcp\"", "[transport.dcp]\ntracking = \"bits\""),
+            "s.toml:14:12: unknown value `bits`; allowed: counter, sums, bitmap, linked-chunks",
+        ),
+    ] {
+        assert_eq!(refusal(&text), message);
+    }
+    let read = dcp("recovery = \"cp\"\noperation = \"read\"", "");
+    assert!(refusal(&read).contains("those of a READ are answers; use write or send"), "{}", refusal(&read));
+}
+
 #[test]
 fn ways_and_links_that_cannot_be_are_refused() {
     let switch = |fields: &str| format!("{GOOD}{FLOWS}[switch]\n{fields}\n");

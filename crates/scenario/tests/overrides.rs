@@ -111,7 +111,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         (
             "transport.recovry=go-back-0",
             "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: recovery, \
-             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, acceleration, congestion, dcqcn, swift, \
+             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),
@@ -160,7 +160,7 @@ fn a_variant_is_blamed_where_it_stands() {
         (
             r#"{ "transport.retri" = 0 }"#,
             "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: recovery, operation, mtu, \
-             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, acceleration, congestion, dcqcn, swift, \
+             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),

@@ -48,6 +48,10 @@
 //! # Ok::<(), Malformed>(())
 //! ```
 //!
+//! # Packets that were cut
+//!
+//! [`HeaderOnly`] is what a switch leaves of a packet that it has no room for.
+//!
 //! # Links that mend
 //!
 //! [`link`] is the header by which the two ends of a link send again what it corrupts; [`fec`] is the one by which they restore it from
@@ -63,6 +67,7 @@ pub mod pcap;
 
 mod crc;
 mod frame;
+mod header_only;
 mod length;
 mod malformed;
 mod network;
@@ -74,6 +79,7 @@ mod view;
 
 pub use crc::{CRC_BYTES, Icrc, fcs, fcs_matches, icrc};
 pub use frame::{Received, RoceFrame};
+pub use header_only::{HeaderOnly, Tag};
 pub use length::{Encapsulation, MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, frame_len};
 pub use malformed::Malformed;
 pub use network::{

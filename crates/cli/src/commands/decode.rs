@@ -9,8 +9,8 @@ use wiremend_wire::fec;
 use wiremend_wire::link::Dialect;
 use wiremend_wire::pcap::{CaptureError, Fault, Interface, LINK_TYPE_ETHERNET, Packet, Reader};
 use wiremend_wire::{
-    AethRepr, EthernetRepr, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, Received, RoceFrame,
-    Syndrome,
+    AethRepr, EthernetRepr, HeaderOnly, Icrc, IpRepr, Malformed, NakCode, Pause, PauseFrame, Received,
+    RoceFrame, Syndrome,
 };
 
 use super::link_header::{describe, describe_fec};
@@ -329,6 +329,9 @@ struct LinkHeader {
 }
 
 fn network(packet: &Packet<'_>) -> What {
+    if let Ok(header) = HeaderOnly::parse(packet.bytes) {
+        return What::Other { what: header_only(&header) };
+    }
     RoceFrame::parse(packet.bytes).map_or_else(|why| not_roce(packet, why), |frame| roce(&frame))
 }
 
@@ -365,6 +368,13 @@ fn not_roce(packet: &Packet<'_>, why: Malformed) -> What {
         why => return What::Malformed { what: why.to_string() },
     };
     What::Other { what }
+}
+
+/// What a switch left of a packet (DCP).
+fn header_only(header: &HeaderOnly) -> String {
+    let HeaderOnly { bth, unit, round, .. } = header;
+    let (operation, qp, psn) = (bth.opcode.name(), bth.dest_qp.get(), bth.psn);
+    format!("header only: {operation}  QP {qp:#08x}  PSN {psn}  unit {unit} round {round}")
 }
 
 fn pause(pause: Pause) -> String {

@@ -258,6 +258,40 @@ after = \"40us\"
     assert!(*times.last().unwrap() < 40_000, "{:?}", times.last());
 }
 
+/// DCP: what a switch cuts goes on as a header, comes back as one, and is sent again.
+#[test]
+fn headers_without_payload_are_captured_on_their_way_there_and_back() {
+    const INCAST: &str = "\
+title = \"cut\"
+[topology]
+kind = \"chain\"
+switches = 1
+hosts_per_end = 4
+[switch.trim]
+threshold = \"10kB\"
+[transport]
+recovery = \"dcp\"
+[[workload]]
+kind = \"flows\"
+pattern = \"incast\"
+bytes = \"40kB\"
+";
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("link.pcapng");
+    wiremend_with(INCAST, &["run", "-", "--capture", &format!("h0-s0={}", path.display())]).ok();
+    let text = wiremend(&["capture", "decode", path.to_str().unwrap()]).ok();
+    let among = |direction: &str| {
+        let cut = |line: &&str| line.contains(direction) && line.contains("  other: header only: WRITE ");
+        text.lines().filter(cut).count()
+    };
+    let (there, back) = (among(" s0>h0 "), among(" h0>s0 "));
+    assert!(there > 50 && there == back, "{there} there, {back} back");
+    let whole =
+        text.lines().filter(|line| line.contains("WRITE middle") && line.contains("ICRC good")).count();
+    assert_eq!(whole, 7 * 38, "each comes once, and no more");
+    assert!(!text.contains("malformed") && !text.contains("ICRC bad"), "{text}");
+}
+
 #[test]
 fn captures_that_would_share_a_file_are_refused() {
     const VARIANTS: &str = "\

@@ -42,6 +42,8 @@ pub struct Receiver {
     pub out_of_order: u64,
     /// The most numbers by which a packet was behind the latest.
     pub disorder_max: u32,
+    /// Packets whose state was looked for.
+    pub tracked: u64,
     /// Steps taken to find the state of a packet, all packets together.
     pub steps: u64,
     /// The most steps that one packet took.

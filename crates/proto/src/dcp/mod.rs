@@ -79,6 +79,32 @@ pub use state::StateBytes;
 
 use crate::rc::Packet;
 
+/// The bytes that a whole packet carries between the extension headers of its opcode and the payload, as [`extra_bytes`] tells. The
+/// sum of hashes is zero: a receiver of this kind adds it up itself.
+pub fn wire_bytes(packet: &Packet) -> Vec<u8> {
+    let [a, b, c, last] = packet.words();
+    let mut bytes = match packet.opcode {
+        // The last word of an answer: pulls, or the upper half of a map.
+        Opcode::Acknowledge if packet.is_nak() => vec![b, c, last, packet.imm_word()],
+        Opcode::Acknowledge => vec![b, c, last],
+        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => {
+            vec![last, a, b, c, u32::from(packet.payload_len)]
+        }
+        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => vec![last, a, b],
+        _ => vec![last],
+    };
+    if packet.ends_unit() {
+        bytes.extend([0, 0]);
+    }
+    bytes.into_iter().flat_map(u32::to_be_bytes).collect()
+}
+
+/// The unit of a data packet and its round, which stay when its payload is cut off.
+pub const fn unit_of(packet: &Packet) -> (u32, u8) {
+    let word = packet.words()[3];
+    (word >> 8, word as u8)
+}
+
 /// Bytes that a whole packet takes on the wire beyond those of its opcode.
 ///
 /// Behind the BTH and the extension headers of its opcode, data carry the number of their unit (3 B) and the round (1 B), which a
@@ -96,5 +122,38 @@ pub const fn extra_bytes(packet: &Packet) -> u16 {
         opcode if opcode.is_response() => 0,
         Opcode::Cnp => 0,
         _ => UNIT + end,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wiremend_units::{Psn, QpNum, Time};
+
+    use super::*;
+    use crate::rc::{self, Op, Work};
+
+    #[test]
+    fn packets_have_the_bytes_that_they_are_counted_with() {
+        let base = rc::Config { mtu: 256, ..rc::Config::default() };
+        let config = Config { base, parameters: Parameters::DCP };
+        let mut requester = Requester::new(QpNum::new(2), Psn::new(0));
+        let mut responder = Responder::new(&config, QpNum::new(1), Psn::new(0));
+        for (op, imm) in [(Op::Write, None), (Op::Send, None), (Op::Write, Some(7)), (Op::Send, Some(8))] {
+            for len in [0, 100, 700] {
+                requester.post(&config, Time::ZERO, Work { id: 1, op, len, addr: 1 << 40, rkey: 5, imm });
+            }
+        }
+        let mut extras = std::collections::BTreeSet::new();
+        while let Some(transmit) = requester.poll_transmit(&config, Time::ZERO) {
+            let packet = transmit.packet;
+            assert_eq!(wire_bytes(&packet).len(), usize::from(extra_bytes(&packet)), "{packet}");
+            extras.insert(extra_bytes(&packet));
+            responder.on_packet(&config, Time::ZERO, &packet);
+            let answer = responder.poll_transmit(&config).expect("each packet asks");
+            assert_eq!(wire_bytes(&answer).len(), usize::from(extra_bytes(&answer)), "{answer}");
+            requester.on_packet(&config, Time::ZERO, &answer);
+        }
+        assert_eq!(extras.into_iter().collect::<Vec<_>>(), [4, 12, 20, 28]);
+        assert!(requester.is_idle());
     }
 }

@@ -2,10 +2,13 @@
 
 use std::collections::VecDeque;
 
-use wiremend_units::Time;
+use wiremend_units::{Psn, QpNum, Time};
 
 use super::config::Config;
-use crate::rc::{self, Op, Work};
+use super::header::{Header, Target, UNIT_MASK};
+use super::retrans_queue::Entry;
+use crate::rc::inbound::Shape;
+use crate::rc::{self, Op, Packet, Work};
 
 /// Units in the order of their numbers.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +35,7 @@ pub(super) struct Outgoing {
 pub(super) struct Unit {
     pub(super) work: u64,
     /// Remote address of the message.
-    pub(super) addr: u64,
+    addr: u64,
     pub(super) first: u64,
     /// When a packet of it was sent or came back last.
     pub(super) touched: Time,
@@ -40,15 +43,15 @@ pub(super) struct Unit {
     pub(super) since: Time,
     /// What of it is sent anew next; behind `sent`: nothing is.
     pub(super) replay: u64,
-    pub(super) packets: u32,
+    packets: u32,
     /// Where it starts in the message.
     offset: u32,
     /// Bytes of the message.
     len: u32,
-    pub(super) rkey: u32,
-    pub(super) imm: Option<u32>,
+    rkey: u32,
+    imm: Option<u32>,
     /// The receive buffer of the message, for SEND (SSN).
-    pub(super) buffer: u32,
+    buffer: u32,
     pub(super) op: Op,
     pub(super) round: u8,
 }
@@ -62,20 +65,33 @@ impl Unit {
 
     /// Where the payload of a packet lies in the message.
     #[inline]
-    pub(super) const fn offset(&self, seq: u64, mtu: u16) -> u32 {
+    const fn offset(&self, seq: u64, mtu: u16) -> u32 {
         self.offset + (seq - self.first) as u32 * mtu as u32
     }
 
     /// Bytes in the packet whose payload lies at `offset`.
     #[inline]
-    pub(super) const fn payload_at(&self, offset: u32, mtu: u16) -> u16 {
+    const fn payload_at(&self, offset: u32, mtu: u16) -> u16 {
         let rest = self.len - offset;
         if rest < mtu as u32 { rest as u16 } else { mtu }
     }
 
-    /// The message starts, and ends, with the packet at `offset`.
-    pub(super) const fn bounds(&self, offset: u32, mtu: u16) -> (bool, bool) {
-        (offset == 0, self.len - offset <= mtu as u32)
+    /// One of its packets, and where the payload lies in the message.
+    pub(super) fn packet(&self, config: &Config, peer: QpNum, psn: Psn, entry: Entry) -> (Packet, u32) {
+        let mtu = config.base.mtu;
+        let offset = self.offset(entry.seq, mtu);
+        let shape = Shape { op: self.op, first: offset == 0, last: self.len - offset <= u32::from(mtu) };
+        let place = match self.op {
+            Op::Send => Target::Buffer { number: self.buffer, offset },
+            Op::Write | Op::Read => {
+                Target::Memory { address: self.addr.wrapping_add(u64::from(offset)), key: self.rkey }
+            }
+        };
+        let header = Header { psn, unit: entry.unit as u32 & UNIT_MASK, round: self.round, place };
+        let packet = Packet::new(shape.opcode(self.imm.is_some()), peer, psn)
+            .with_payload(self.payload_at(offset, mtu))
+            .with_imm(self.imm.unwrap_or(0));
+        (header.write(packet, entry.seq + 1 == self.end()), offset)
     }
 }
 

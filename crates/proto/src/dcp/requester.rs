@@ -7,13 +7,11 @@ use wiremend_units::{Psn, QpNum, Span, Time};
 use super::config::{Config, Flow, Parameters};
 use super::counters::Sender;
 use super::credit::Credit;
-use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
+use super::header::{Answer, Header, Progress, UNIT_MASK, widen};
 use super::outgoing::{Outgoing, Unit};
 use super::retrans_queue::{Entry, RetransQueue};
 use crate::rc::inbound::Shape;
-use crate::rc::{
-    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
-};
+use crate::rc::{Arrival, Completion, Expiry, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
@@ -175,7 +173,7 @@ impl Requester {
         }
         let unit = *unit;
         self.credit.on_send();
-        let (packet, offset) = self.packet(config, &unit, entry);
+        let (packet, offset) = unit.packet(config, self.peer, self.psn(entry.seq), entry);
         self.unasked += 1;
         let is_last = entry.seq + 1 == unit.end();
         let ask = is_last
@@ -195,24 +193,6 @@ impl Requester {
         Transmit { packet: packet.with_ack_req(ask), work: unit.work, offset, copy, path: 0, purpose }
     }
 
-    fn packet(&self, config: &Config, unit: &Unit, entry: Entry) -> (Packet, u32) {
-        let offset = unit.offset(entry.seq, config.base.mtu);
-        let (first, last) = unit.bounds(offset, config.base.mtu);
-        let shape = Shape { op: unit.op, first, last };
-        let place = match unit.op {
-            Op::Send => Target::Buffer { number: unit.buffer, offset },
-            Op::Write | Op::Read => {
-                Target::Memory { address: unit.addr.wrapping_add(u64::from(offset)), key: unit.rkey }
-            }
-        };
-        let psn = self.psn(entry.seq);
-        let header = Header { psn, unit: entry.unit as u32 & UNIT_MASK, round: unit.round, place };
-        let packet = Packet::new(shape.opcode(unit.imm.is_some()), self.peer, psn)
-            .with_payload(unit.payload_at(offset, config.base.mtu))
-            .with_imm(unit.imm.unwrap_or(0));
-        (header.write(packet, entry.seq + 1 == unit.end()), offset)
-    }
-
     /// A question about the oldest unit: the header of the last of its packets that was sent, which carries nothing. It
     /// travels as data do, behind what it asks for.
     fn probe(&mut self, config: &Config, now: Time) -> Option<Transmit> {
@@ -222,7 +202,8 @@ impl Requester {
         self.unanswered = (self.unanswered + 1).min(UNANSWERED_MAX);
         self.seen.probes += 1;
         self.counters.packets += 1;
-        let (packet, offset) = self.packet(config, &unit, Entry { seq, unit: self.outgoing.acknowledged });
+        let entry = Entry { seq, unit: self.outgoing.acknowledged };
+        let (packet, offset) = unit.packet(config, self.peer, self.psn(seq), entry);
         let packet = packet.probing().with_ack_req(true);
         Some(Transmit { packet, work: unit.work, offset, copy: unit.round, path: 0, purpose: Purpose::Dummy })
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use wiremend_units::{Psn, QpNum, Time};
 
-use super::bits::{Bits, Mark};
+use super::bits::{Bits, CHUNK_BYTES, Mark};
 use super::config::{Config, Flow, Parameters, Tracking};
 use super::counters::Receiver;
 use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
@@ -12,6 +12,7 @@ use super::inbox::{End, Inbox, Round};
 use super::sums::Verdict;
 use crate::rc::inbound::{Shape, payload_fits};
 use crate::rc::{Message, Outcome, Packet, Place, ResponderCounters};
+use crate::sr::Steps;
 
 /// The receiving half of a connection.
 #[derive(Clone, Debug)]
@@ -73,8 +74,7 @@ impl Responder {
         }
     }
 
-    /// Takes a request. Of the messages that it completes, the first is in the outcome and the others come from
-    /// [`Self::poll_message`]. The place of a SEND names its receive buffer, counted from 0, in place of an address.
+    /// Takes a request. The messages that it completes come from [`Self::poll_message`]. The place of a SEND names its receive buffer, counted from 0, in place of an address.
     pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
         let Some(arriving) = self.read(packet) else { return self.ignore() };
         if packet.is_trimmed() {
@@ -150,7 +150,7 @@ impl Responder {
         self.hint(config, seq);
         // What fills a hole is news, whether or not its sender asked.
         self.acknowledge |= packet.ack_req() || seq + 1 < self.high;
-        Outcome::Accepted { place: place(&header, packet.payload_len), completed: self.closed.pop_front() }
+        Outcome::Accepted { place: place(&header, packet.payload_len), completed: None }
     }
 
     fn head_is_complete(&mut self, config: &Config) -> bool {
@@ -184,13 +184,13 @@ impl Responder {
         }
     }
 
-    /// Messages are complete beside the one in an outcome.
+    /// Whether [`Self::poll_message`] would give a message.
     #[inline]
     pub fn has_messages(&self) -> bool {
         !self.closed.is_empty()
     }
 
-    /// A message that is complete, beside the one in an outcome.
+    /// The next message that is complete.
     #[inline]
     pub fn poll_message(&mut self) -> Option<Message> {
         self.closed.pop_front()
@@ -256,6 +256,7 @@ impl Responder {
     }
 
     fn count_steps(&mut self, steps: u32) {
+        self.seen.tracked += 1;
         self.seen.steps += u64::from(steps);
         self.seen.steps_max = self.seen.steps_max.max(steps);
         let chunks = self.bits.as_ref().map_or(0, Bits::chunks);
@@ -329,6 +330,16 @@ impl Responder {
     /// What it has done and seen.
     pub fn counters(&self) -> &ResponderCounters {
         &self.counters
+    }
+
+    /// What tracking has cost.
+    pub fn steps(&self) -> Steps {
+        Steps {
+            packets: self.seen.tracked,
+            steps: self.seen.steps,
+            peak_bytes: self.seen.chunks_max as u64 * CHUNK_BYTES as u64,
+            disorder_max: u64::from(self.seen.disorder_max),
+        }
     }
 
     /// What only a trimming transport sees.

@@ -10,7 +10,7 @@ use crate::network::{Engine, Network};
 /// The engine of all connections.
 pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
     let table = transport.dcp.as_ref().map(|table| table.value).unwrap_or_default();
-    let given = transport.window.max().map(|window| window.get());
+    let given = transport.window.max().map(Within::get);
     let window = given.unwrap_or_else(|| Longest::of(net).packets);
     let base = rc::Config { window, timeout: Some(table.timeout), ..net.transport.config.clone() };
     let config = Config { base, parameters: parameters(transport.recovery, &table, window) };

@@ -149,9 +149,8 @@ impl Host {
         if self.contexts.get_mut(slot).responder.has_messages() {
             self.on_messages(cx, slot);
         }
-        let owed = self.contexts.get_mut(slot).responder.take_owed();
-        if owed > 0 {
-            self.owe_pulls(cx, slot, owed);
+        if transport.trims {
+            self.owe_pulls(cx, slot);
         }
         let context = self.contexts.get_mut(slot);
         if context.responder.has_output() {

@@ -242,8 +242,9 @@ impl ResponderEngine {
     /// What tracking packets out of order has cost, where that is done.
     pub(super) fn steps(&self) -> Option<sr::Steps> {
         match self {
-            Self::GoBack(_) | Self::Trimming(_) => None,
+            Self::GoBack(_) => None,
             Self::Selective(half) => Some(half.steps()),
+            Self::Trimming(half) => Some(half.steps()),
         }
     }
 

@@ -206,7 +206,8 @@ impl Host {
     /// The run is over: what is still open ends with `outcome`, and timeouts on their way to be named are named.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
         for Reverse(notice) in std::mem::take(&mut self.inbox).into_sorted_vec().into_iter().rev() {
-            if matches!(notice.what, News::Expired { .. }) {
+            // A connection that closes with the run is closed, so that what its tracking has cost is known.
+            if matches!(notice.what, News::Expired { .. } | News::Close { .. }) {
                 self.on_news(cx, notice.from, notice.what);
             }
         }

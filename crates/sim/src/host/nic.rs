@@ -203,7 +203,11 @@ impl Host {
 
     /// The sender of a connection is owed pulls, which leave at the rate at which the port can receive what they bring.
     #[cold]
-    pub(super) fn owe_pulls(&mut self, cx: &mut Context<'_>, slot: u32, owed: u32) {
+    pub(super) fn owe_pulls(&mut self, cx: &mut Context<'_>, slot: u32) {
+        let owed = self.contexts.get_mut(slot).responder.take_owed();
+        if owed == 0 {
+            return;
+        }
         let pulls = self.nic.pulls.get_or_insert_default();
         (0..owed).for_each(|_| pulls.push(slot));
         self.grant_pulls(cx);

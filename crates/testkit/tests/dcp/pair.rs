@@ -195,11 +195,10 @@ impl Pair {
             self.pulls.push(());
         }
         self.schedule_pull();
-        let Outcome::Accepted { place, completed } = outcome else { return };
+        let Outcome::Accepted { place, .. } = outcome else { return };
         if let Some(place) = place {
             self.place(packet, place, work, offset);
         }
-        self.messages.extend(completed);
         while let Some(message) = self.responder.poll_message() {
             self.messages.push(message);
         }
