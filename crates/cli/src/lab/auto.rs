@@ -209,6 +209,7 @@ impl Redis {
     fn store(&self, end: usize) -> Result<Store, wiremend_monitor::bus::Unfit> {
         let server = wiremend_monitor::bus::Server {
             place: Server::Unix(self.socket.clone()),
+            tls: None,
             login: None,
             patience: Duration::from_secs(2),
         };

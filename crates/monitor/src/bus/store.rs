@@ -91,13 +91,7 @@ impl<F: Into<Fault>> From<F> for Unfit {
 impl Store {
     /// Connects as `node`, and looks whether the server keeps what it is told.
     pub fn open(server: &Server, node: Name) -> Result<Self, Unfit> {
-        let mut connection = Connection::open(server)?;
-        let info = text(connection.call(&[b"INFO", b"memory"])?)?;
-        let policy =
-            info.lines().find_map(|line| line.strip_prefix("maxmemory_policy:")).unwrap_or("unknown");
-        if policy != "noeviction" {
-            return Err(Unfit::Evicts(policy.to_owned()));
-        }
+        let connection = open(server)?;
         Ok(Self { connection, node })
     }
 
@@ -108,43 +102,14 @@ impl Store {
 
     /// Takes or renews the right to speak for this node, for so long. `None` if `holder` is not who has it.
     pub fn lease(&mut self, holder: &str, length: Duration) -> Result<Option<Lease>, Fault> {
-        let key = lease_key(&self.node);
-        let length = length.as_millis().to_string();
-        let words: [&[u8]; 6] =
-            [b"EVAL", LEASE.as_bytes(), b"1", key.as_bytes(), holder.as_bytes(), length.as_bytes()];
-        Ok(match number(&self.connection.call(&words)?)? {
-            0 => None,
-            fence => Some(Lease { fence }),
-        })
+        self::lease(&mut self.connection, &lease_key(&self.node), holder, length)
     }
 
     /// Says a word of one of this node's ports, and rings the bell of `whom`. A word that stands already is not said again.
     pub fn put<W: Word>(&mut self, lease: Lease, port: &Name, word: &W, whom: &Name) -> Result<Put, Fault> {
-        assert!(word.is_sound(), "only what makes sense is said");
-        let body = serde_json::to_vec(word).map_err(std::io::Error::other)?;
-        assert!(body.len() <= WORD_BYTES_MAX, "words are short");
         let about = PortName { node: self.node.clone(), port: port.clone() };
-        let (key, held) = (key::<W>(&about), lease_key(&self.node));
-        let (audit, bell) = (format!("{PREFIX}:audit"), bell(whom));
-        let (fence, about) = (lease.fence.to_string(), about.to_string());
-        let answer = self.connection.call(&[
-            b"EVAL",
-            PUT.as_bytes(),
-            b"3",
-            key.as_bytes(),
-            held.as_bytes(),
-            audit.as_bytes(),
-            fence.as_bytes(),
-            &body,
-            bell.as_bytes(),
-            about.as_bytes(),
-            W::KIND.as_bytes(),
-            AUDIT_LENGTH,
-        ])?;
-        Ok(match number(&answer)? {
-            0 => Put::Outdated,
-            version => Put::Stands(version),
-        })
+        let said = Said::new(&about, word, whom, &lease_key(&self.node), lease)?;
+        put(&self.connection.call(&said.words())?)
     }
 
     /// Says that the link at one of this node's ports was repaired. Anybody who may speak for the node may say so, lease or not.
@@ -166,26 +131,127 @@ impl Store {
 
     /// What stands about these ports.
     pub fn get<W: Word>(&mut self, ports: &[PortName]) -> Result<Standing<W>, Fault> {
-        let mut words = Vec::with_capacity(ports.len());
-        let mut senseless = 0;
-        for ports in ports.chunks(BATCH) {
-            let keys: Vec<String> = ports.iter().map(key::<W>).collect();
-            let commands: Vec<[&[u8]; 4]> =
-                keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"version", b"body"]).collect();
-            let commands: Vec<&[&[u8]]> = commands.iter().map(|words| &words[..]).collect();
-            for answer in self.connection.call_all(&commands)? {
-                match read(answer)? {
-                    Read::Nothing => words.push(None),
-                    Read::Senseless => {
-                        senseless += 1;
-                        words.push(None);
-                    }
-                    Read::Word(word) => words.push(Some(word)),
+        standing(&mut self.connection, ports)
+    }
+}
+
+/// What stands about these ports.
+pub(super) fn standing<W: Word>(
+    connection: &mut Connection,
+    ports: &[PortName],
+) -> Result<Standing<W>, Fault> {
+    let mut words = Vec::with_capacity(ports.len());
+    let mut senseless = 0;
+    for ports in ports.chunks(BATCH) {
+        let keys: Vec<String> = ports.iter().map(key::<W>).collect();
+        let commands: Vec<[&[u8]; 4]> =
+            keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"version", b"body"]).collect();
+        let commands: Vec<&[&[u8]]> = commands.iter().map(|words| &words[..]).collect();
+        for answer in connection.call_all(&commands)? {
+            match read(answer)? {
+                Read::Nothing => words.push(None),
+                Read::Senseless => {
+                    senseless += 1;
+                    words.push(None);
                 }
+                Read::Word(word) => words.push(Some(word)),
             }
         }
-        Ok(Standing { words, senseless })
     }
+    Ok(Standing { words, senseless })
+}
+
+/// A word on its way.
+pub(super) struct Said {
+    key: String,
+    audit: String,
+    bell: String,
+    about: String,
+    kind: &'static str,
+    body: Vec<u8>,
+    fence: String,
+    held: String,
+}
+
+impl Said {
+    /// About a port, to ring the bell of `whom`, by the right of the lease that is kept under `held`.
+    pub(super) fn new<W: Word>(
+        about: &PortName,
+        word: &W,
+        whom: &Name,
+        held: &str,
+        lease: Lease,
+    ) -> Result<Self, Fault> {
+        assert!(word.is_sound(), "only what makes sense is said");
+        let body = serde_json::to_vec(word).map_err(std::io::Error::other)?;
+        assert!(body.len() <= WORD_BYTES_MAX, "words are short");
+        Ok(Self {
+            key: key::<W>(about),
+            audit: audit(),
+            bell: bell(whom),
+            about: about.to_string(),
+            kind: W::KIND,
+            body,
+            fence: lease.fence.to_string(),
+            held: held.to_owned(),
+        })
+    }
+
+    /// The command.
+    pub(super) fn words(&self) -> [&[u8]; 12] {
+        [
+            b"EVAL",
+            PUT.as_bytes(),
+            b"3",
+            self.key.as_bytes(),
+            self.held.as_bytes(),
+            self.audit.as_bytes(),
+            self.fence.as_bytes(),
+            &self.body,
+            self.bell.as_bytes(),
+            self.about.as_bytes(),
+            self.kind.as_bytes(),
+            AUDIT_LENGTH,
+        ]
+    }
+}
+
+/// What became of a word, by the answer.
+pub(super) fn put(answer: &Answer) -> Result<Put, Fault> {
+    if let Answer::Refused(why) = answer {
+        return Err(Fault::Refused(why.clone()));
+    }
+    Ok(match number(answer)? {
+        0 => Put::Outdated,
+        version => Put::Stands(version),
+    })
+}
+
+/// Takes or renews a lease.
+pub(super) fn lease(
+    connection: &mut Connection,
+    key: &str,
+    holder: &str,
+    length: Duration,
+) -> Result<Option<Lease>, Fault> {
+    let length = length.as_millis().to_string();
+    let words: [&[u8]; 6] =
+        [b"EVAL", LEASE.as_bytes(), b"1", key.as_bytes(), holder.as_bytes(), length.as_bytes()];
+    Ok(match number(&connection.call(&words)?)? {
+        0 => None,
+        fence => Some(Lease { fence }),
+    })
+}
+
+/// Connects, and looks whether the server keeps what it is told.
+pub(super) fn open(server: &Server) -> Result<Connection, Unfit> {
+    let mut connection = Connection::open(server)?;
+    let info = text(connection.call(&[b"INFO", b"memory"])?)?;
+    let policy = info.lines().find_map(|line| line.strip_prefix("maxmemory_policy:")).unwrap_or("unknown");
+    if policy != "noeviction" {
+        return Err(Unfit::Evicts(policy.to_owned()));
+    }
+    Ok(connection)
 }
 
 /// Hears when something was said that concerns a node.
@@ -239,7 +305,7 @@ fn read<W: Word>(answer: Answer) -> Result<Read<W>, Fault> {
     })
 }
 
-fn key<W: Word>(port: &PortName) -> String {
+pub(super) fn key<W: Word>(port: &PortName) -> String {
     format!("{PREFIX}:{}:{port}", W::KIND)
 }
 
@@ -247,11 +313,16 @@ fn lease_key(node: &Name) -> String {
     format!("{PREFIX}:lease:{node}")
 }
 
+/// The stream of who said what.
+pub(super) fn audit() -> String {
+    format!("{PREFIX}:audit")
+}
+
 fn bell(node: &Name) -> String {
     format!("{PREFIX}:bell:{node}")
 }
 
-fn number(answer: &Answer) -> Result<u64, Fault> {
+pub(super) fn number(answer: &Answer) -> Result<u64, Fault> {
     match answer {
         Answer::Number(number) if *number >= 0 => Ok(*number as u64),
         other => Err(Fault::Unexpected(other.clone())),

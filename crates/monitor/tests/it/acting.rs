@@ -2,7 +2,7 @@
 
 use wiremend_monitor::bus::{Connection, Doing, Server, Store};
 use wiremend_monitor::{
-    Conduct, Counted, Daemon, Event, Link, Machine, Mode, Name, PortName, Protect, Reading, Thresholds,
+    Conduct, Counted, Daemon, Event, Fec, Link, Machine, Mode, Name, PortName, Protect, Reading, Thresholds,
 };
 use wiremend_units::{Span, Time};
 
@@ -247,7 +247,8 @@ impl Device {
             _ => (0, 0),
         };
         let counted = Counted::GoodAndBad { good: good + 1_000_000, bad: bad + more_bad };
-        self.reading = Some(Reading { at: now, up: true, carrier_changes: None, counted });
+        self.reading =
+            Some(Reading { at: now, up: true, carrier_changes: None, counted, fec: Fec::default() });
     }
 }
 

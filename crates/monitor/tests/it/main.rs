@@ -3,6 +3,7 @@
 mod acting;
 mod detecting;
 mod explaining;
+mod planning;
 mod reading;
 mod recording;
 mod redis;

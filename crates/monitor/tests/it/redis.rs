@@ -36,7 +36,7 @@ impl Redis {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server { place: Place::Unix(self.socket()), login: None, patience: Duration::from_secs(5) }
+        Server { place: Place::Unix(self.socket()), tls: None, login: None, patience: Duration::from_secs(5) }
     }
 
     pub(crate) fn connection(&self) -> Connection {

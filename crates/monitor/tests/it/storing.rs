@@ -174,11 +174,14 @@ fn speaker(server: &Server, node: &str) -> (Store, Lease) {
 }
 
 fn corrupting() -> Sighting {
-    Sighting { corrupting: Some(Estimate::of(Sample { frames: 1_000_000, errors: 1_000 })), repairs: 0 }
+    Sighting {
+        corrupting: Some(Estimate::of(Sample { frames: 1_000_000, errors: 1_000 })),
+        ..Sighting::default()
+    }
 }
 
 fn clean() -> Sighting {
-    Sighting { corrupting: None, repairs: 0 }
+    Sighting::default()
 }
 
 fn name(text: &str) -> Name {
