@@ -86,6 +86,8 @@ pub struct Daemon {
     tally: Tally,
     lease: Option<(Lease, Time)>,
     reread_at: Time,
+    /// When to look whether what was said still stands. Bells do not put it off.
+    look_at: Time,
     resumed: bool,
     ousted: bool,
 }
@@ -128,6 +130,7 @@ impl Daemon {
             holder,
             lease: None,
             reread_at: Time::ZERO,
+            look_at: Time::ZERO,
             resumed: false,
             ousted: false,
         }
@@ -192,7 +195,7 @@ impl Daemon {
         self.lease = None;
         self.told.fill(None);
         self.answered.fill(None);
-        self.reread_at = Time::ZERO;
+        (self.reread_at, self.look_at) = (Time::ZERO, Time::ZERO);
     }
 
     /// Tells what is new, reads what others said if `rang` or it is time, and does it.
@@ -215,6 +218,10 @@ impl Daemon {
         let is_time = rang || now >= self.reread_at;
         if is_time {
             self.hear_of_repairs(store, &mut events)?;
+        }
+        if now >= self.look_at {
+            self.look_after(store)?;
+            self.look_at = now.saturating_add(Self::REREAD);
         }
         if !self.tell(store, lease)? {
             self.lease = None;
@@ -274,6 +281,18 @@ impl Daemon {
             }
             self.sightings[link] = Sighting { corrupting: None, repairs: number, ..self.sightings[link] };
             events.extend(self.ports[link].on_repair().map(|verdict| Event::Saw { link, verdict }));
+        }
+        Ok(())
+    }
+
+    /// Whether what was said still stands: whoever may write there may also spoil it, and a server may have lost it.
+    fn look_after(&mut self, store: &mut Store) -> Result<(), Fault> {
+        let own = self.own_ports(store);
+        let said = store.get::<Sighting>(&own)?.words;
+        let done = store.get::<Deed>(&own)?.words;
+        for (link, (said, done)) in said.into_iter().zip(done).enumerate() {
+            self.told[link] = said.map(|stored| stored.word);
+            self.answered[link] = done.map(|stored| stored.word);
         }
         Ok(())
     }

@@ -288,6 +288,8 @@ enum Read<W> {
 fn read<W: Word>(answer: Answer) -> Result<Read<W>, Fault> {
     let items = match answer {
         Answer::Several(Some(items)) if items.len() == 2 => items,
+        // Whoever may write there may also make something else of it; that must not keep others from being heard.
+        Answer::Refused(why) if why.starts_with("WRONGTYPE") => return Ok(Read::Senseless),
         Answer::Refused(why) => return Err(Fault::Refused(why)),
         other => return Err(Fault::Unexpected(other)),
     };
@@ -337,26 +339,31 @@ fn text(answer: Answer) -> Result<String, Fault> {
 }
 
 /// Takes a lease that is free, run out or the caller's own. The server's clock decides, so that those of daemons need not agree.
-/// The number stays when the lease ends: the next one is larger.
+/// The number stays when the lease ends: the next one is larger. One that would run for longer than anybody asks for is none: the server's
+/// clock went back.
 const LEASE: &str = "\
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local held = redis.call('HMGET', KEYS[1], 'holder', 'until', 'fence')
-local runs = held[2] and tonumber(held[2]) > now
+local left = (tonumber(held[2] or '0') or 0) - now
+local runs = left > 0 and left <= 2 * tonumber(ARGV[2])
 if runs and held[1] ~= ARGV[1] then return 0 end
-local fence = tonumber(held[3] or '0')
-if not runs or held[1] ~= ARGV[1] then fence = redis.call('HINCRBY', KEYS[1], 'fence', 1) end
-redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'until', now + tonumber(ARGV[2]))
+local fence = tonumber(held[3] or '0') or 0
+if fence < 0 or fence > 1e15 or fence ~= math.floor(fence) then fence = 0 end
+if fence == 0 or not runs or held[1] ~= ARGV[1] then fence = fence + 1 end
+redis.call('HSET', KEYS[1], 'fence', string.format('%d', fence), 'holder', ARGV[1], 'until', now + tonumber(ARGV[2]))
 return fence";
 
-/// Says a word, unless a newer lease was given out or the word stands already.
+/// Says a word, unless a newer lease was given out or the word stands already. A version that somebody spoiled begins anew.
 const PUT: &str = "\
 local newest = redis.call('HGET', KEYS[2], 'fence')
-if newest and tonumber(newest) > tonumber(ARGV[1]) then return 0 end
+if newest and (tonumber(newest) or 0) > tonumber(ARGV[1]) then return 0 end
 local stands = redis.call('HMGET', KEYS[1], 'version', 'body')
-if stands[2] == ARGV[2] then return tonumber(stands[1]) end
-local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-redis.call('HSET', KEYS[1], 'body', ARGV[2])
+local version = tonumber(stands[1] or '0') or 0
+if version < 0 or version > 1e15 or version ~= math.floor(version) then version = 0 end
+if stands[2] == ARGV[2] and version > 0 then return version end
+version = version + 1
+redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'body', ARGV[2])
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[6], '*', 'about', ARGV[4], 'kind', ARGV[5], 'version', version, 'body', ARGV[2])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return version";

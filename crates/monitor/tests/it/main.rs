@@ -2,10 +2,14 @@
 
 mod acting;
 mod detecting;
+mod encrypting;
 mod explaining;
+mod failing;
 mod planning;
 mod reading;
 mod recording;
 mod redis;
 mod storing;
+mod switch;
 mod tree;
+mod world;
