@@ -9,6 +9,7 @@ mod planning;
 mod reading;
 mod recording;
 mod redis;
+mod showing;
 mod storing;
 mod switch;
 mod tree;

@@ -48,14 +48,7 @@ impl<R: Default + Send + 'static> Shown<R> {
                 .map_err(|error| Failure::Environment(format!("metrics at {address}: {error}; name another port")))
         });
         let textfile = asked.textfile.clone();
-        Ok(Self {
-            readout,
-            page,
-            textfile,
-            write_at: Time::ZERO,
-            said: false,
-            _scrape: scrape.transpose()?,
-        })
+        Ok(Self { readout, page, textfile, write_at: Time::ZERO, said: false, _scrape: scrape.transpose()? })
     }
 
     /// Shows these numbers from here on.
