@@ -6,6 +6,7 @@
 
 mod completion;
 mod corruption;
+mod daemons;
 mod deadlock;
 mod fleet;
 mod gao;
@@ -26,6 +27,7 @@ const PAPERS: &[&[Claim]] = &[
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
     fleet::CLAIMS,
+    daemons::CLAIMS,
     link::CLAIMS,
     linkguardian::TABLES,
     livelock::CLAIMS,

@@ -10,10 +10,11 @@ use wiremend_monitor::bus::{
 use wiremend_monitor::control::{
     Brake, Chair, ControlConfig, ControlEvent, Controller, End, FabricSource, Limits, Topology,
 };
-use wiremend_monitor::{Estimate, Name, PortName, Sample};
+use wiremend_monitor::{Estimate, Mode, Name, PortName, Sample};
 use wiremend_units::{LinkId, Rate, Span, Time};
 
 use crate::redis::Redis;
+use crate::world::{PROTECTS, World};
 
 #[test]
 fn a_link_goes_if_every_tor_keeps_its_ways_and_stays_otherwise() {
@@ -161,6 +162,38 @@ fn of_two_planners_one_leads_and_the_other_goes_on_from_there() {
     let events = seats[1].turn(second(8));
     assert!(advises(&events, second_link, Action::Protect), "{events:?}");
     assert_eq!(seats[0].turn(second(12)), [ControlEvent::Follows]);
+}
+
+/// From broken frames to a relay, by way of the planner: nothing is done before it says so, nor when it only advises.
+#[test]
+fn daemons_that_go_by_advice_act_when_it_binds() {
+    let Some(redis) = Redis::start(&[]) else { return };
+    let text = "relays = [\"spine-3\"]\n[redis]\naddress = \"x:1\"\n[[switch]]\nname = \"leaf-1\"\nlevel = 0\n\
+                [[switch]]\nname = \"spine-3\"\nlevel = 1\n[[link]]\na = \"leaf-1:eth0\"\nb = \"spine-3:eth7\"\n";
+    let config = ControlConfig::parse(text).unwrap();
+    let FabricSource::Here(tiers) = config.fabric else { panic!("it is here") };
+    let topology = Topology::new(*tiers, &config.relays).unwrap();
+    let mut world = World::new(&redis.server());
+    world.spine.conduct.mode = Mode::Advised;
+    world.spine.begin_anew();
+    world.loss_to_leaf = 1_000;
+    world.turns(3);
+    assert_eq!(world.spine.machine.relay, Doing::Nothing, "nobody has said so");
+    let mut advising = Seat::new(&topology, "a", &redis.server());
+    advising.chair = Chair::new(&topology, Limits::default(), "a".to_owned());
+    assert!(advises(&advising.turn(second(1)), LinkId(0), Action::Protect));
+    world.turns(2);
+    assert_eq!(world.spine.machine.relay, Doing::Nothing, "it is only advice");
+    let mut binding = Seat::new(&topology, "a", &redis.server());
+    binding.turn(second(2));
+    world.turns(2);
+    assert_eq!((&world.spine.machine.relay, world.spine.machine.acts), (&PROTECTS, 1));
+    // Without a planner it stays as it is; when the link is clean the daemons see that themselves.
+    world.turns(40);
+    assert_eq!(world.spine.machine.acts, 1);
+    world.loss_to_leaf = 0;
+    world.turns(400);
+    assert_eq!(world.spine.machine.relay, Doing::Nothing);
 }
 
 /// Killed, and started again, and the store too: advice comes to what it should be.

@@ -4,6 +4,8 @@ mod acl;
 mod config;
 mod control;
 mod explain;
+#[cfg(test)]
+mod histories;
 mod machine;
 mod record;
 mod release;
