@@ -92,7 +92,7 @@ impl Machine for ThisMachine {
         match &self.config.sources[at] {
             CounterSource::Sysfs => {
                 let driver = if self.is_own { driver_counters(port) } else { Counters::default() };
-                self.sysfs.read(port, driver).ok()?.reading(self.clock.now())
+                self.sysfs.read_frames(port, driver).ok()?.reading(self.clock.now())
             }
             CounterSource::Cable { socket, forth } => {
                 let status: CableStatus = ask(socket, &CableRequest::Status).ok()?;
