@@ -1,6 +1,6 @@
 //! Counters of Linux, from the tree that the kernel mounts at `/sys` or one that looks like it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -16,6 +16,8 @@ pub struct Sysfs {
     /// Counters that could not be read, each said once.
     missing: BTreeSet<Missing>,
     unsaid: Vec<Missing>,
+    /// Whether a port was up, and how often that had changed by then.
+    carriers: BTreeMap<String, (u64, bool)>,
 }
 
 /// A counter that is there and cannot be read, or has no number in it.
@@ -39,7 +41,7 @@ impl Sysfs {
 
     /// Of a tree.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), missing: BTreeSet::new(), unsaid: Vec::new() }
+        Self { root: root.into(), missing: BTreeSet::new(), unsaid: Vec::new(), carriers: BTreeMap::new() }
     }
 
     /// The interfaces with a device behind them, sorted.
@@ -101,9 +103,10 @@ impl Sysfs {
             }
         }
         let has_fec = driver.get(Counter::FecSymbols0).is_some();
+        let carrier_changes = read_number(&base.join("carrier_changes")).ok();
         Ok(Snapshot {
-            up: read_number(&base.join("carrier")).is_ok_and(|carrier| carrier == 1),
-            carrier_changes: read_number(&base.join("carrier_changes")).ok(),
+            up: self.is_up(interface, &base, carrier_changes),
+            carrier_changes,
             megabits_per_s: has_fec.then(|| read_number(&base.join("speed")).ok()).flatten(),
             counters,
         })
@@ -112,6 +115,20 @@ impl Sysfs {
     /// Counters that could not be read and have not been said yet.
     pub fn unsaid(&mut self) -> Vec<Missing> {
         std::mem::take(&mut self.unsaid)
+    }
+
+    /// While its changes are the same as before, so is the carrier.
+    fn is_up(&mut self, interface: &str, base: &Path, changes: Option<u64>) -> bool {
+        if let (Some(changes), Some((then, up))) = (changes, self.carriers.get(interface))
+            && changes == *then
+        {
+            return *up;
+        }
+        let up = read_number(&base.join("carrier")).is_ok_and(|carrier| carrier == 1);
+        if let Some(changes) = changes {
+            self.carriers.insert(interface.to_owned(), (changes, up));
+        }
+        up
     }
 
     fn counters(&mut self, directory: &Path, group: Group) -> Counters {
