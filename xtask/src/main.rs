@@ -28,6 +28,7 @@ usage: cargo xtask CHORE
                          speed and memory of the scenarios bench/*, with 1 and 2 threads
   bench relay            what a protected frame costs the core, and a relay on real ports
   bench fleet            a year of fabrics of up to 100 224 links, and a plan
+  bench monitor          daemons with many ports, many daemons on one Redis, a planner of 100 224 links, the loop of the lab
   docs                   rewrite docs/scenarios.md; man pages and completions go to target/docs
   ledger [ID…]           measure every claim in full, or these, rewrite docs/VALIDATION.md and its figures; goes on where it was ended
   dist                   static tarball and Debian package, in target/dist";

@@ -14,4 +14,5 @@ pub mod pace;
 pub mod pool;
 pub mod port;
 pub mod relay;
+pub mod scrape;
 pub mod sys;

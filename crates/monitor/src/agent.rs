@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use wiremend_proto::link::{CopyCount, LossRate};
 
-use crate::bus::{Deed, Doing, Sighting, Stored};
+use crate::bus::{Advice, Deed, Doing, Sighting, Stored};
 use crate::detector::Estimate;
 use crate::name::{Name, PortName};
 
@@ -61,16 +61,28 @@ pub enum Mode {
     Observe,
     /// It protects.
     Act,
+    /// It protects what the planner of the fabric says it should.
+    Advised,
 }
 
-/// What to do about each link, in their order, given what stands about their other ends. A link about which nothing stands is not
-/// touched, as far as this goes: `None`.
-pub fn decide(links: &[Link], seen: &[Option<Stored<Sighting>>], conduct: &Conduct) -> Vec<Option<Deed>> {
+/// What to do about each link, in their order, given what stands about their other ends and what the planner advises. A link about
+/// which nothing stands is not touched, as far as this goes: `None`.
+pub fn decide(
+    links: &[Link],
+    seen: &[Option<Stored<Sighting>>],
+    advice: &[Option<Advice>],
+    conduct: &Conduct,
+) -> Vec<Option<Deed>> {
     assert_eq!(links.len(), seen.len(), "something is known of each link, or nothing is");
+    assert_eq!(links.len(), advice.len(), "something is advised about each link, or nothing is");
+    let is_advised = |at: usize| {
+        conduct.mode != Mode::Advised
+            || advice[at].as_ref().is_some_and(|advice| advice.binding && advice.protect)
+    };
     let estimate = |at: usize| seen[at].as_ref().and_then(|stored| stored.word.corrupting);
     let loss = |at: usize| estimate(at).map_or(0.0, |seen| seen.loss);
     let mut worst: Vec<usize> = (0..links.len())
-        .filter(|&at| estimate(at).is_some() && links[at].protect == Protect::Relay)
+        .filter(|&at| estimate(at).is_some() && links[at].protect == Protect::Relay && is_advised(at))
         .collect();
     // Equal ones in the order of the links, so that a node does not change its mind.
     worst.sort_by(|&a, &b| loss(b).total_cmp(&loss(a)));
@@ -79,6 +91,7 @@ pub fn decide(links: &[Link], seen: &[Option<Stored<Sighting>>], conduct: &Condu
         None => Doing::Nothing,
         Some(_) if links[at].protect == Protect::None => abstains("nothing here can protect this link"),
         Some(_) if conduct.mode == Mode::Observe => abstains("this node only observes"),
+        Some(_) if !is_advised(at) => abstains("the planner has not said so"),
         Some(_) if !worst.contains(&at) => {
             abstains(&format!("{} links that are worse are protected", conduct.protected_max))
         }
@@ -103,21 +116,22 @@ fn abstains(why: &str) -> Doing {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bus::Action;
     use crate::window::Sample;
 
     #[test]
     fn copies_follow_the_loss() {
         for (loss, copies) in [(1e-5, 1), (1e-4, 1), (1e-3, 2), (1e-2, 3), (0.1, 4)] {
-            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(loss))], &acting(4));
+            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(loss))], &[None], &acting(4));
             assert_eq!(decided, [Some(Deed { answers: 7, doing: Doing::Protects { copies } })], "{loss}");
         }
     }
 
     #[test]
     fn a_clean_link_is_let_be_and_an_unknown_one_left_alone() {
-        let clean = Stored { version: 3, word: Sighting { corrupting: None, repairs: 0 } };
+        let clean = Stored { version: 3, word: Sighting::default() };
         let links = [link("eth0", Protect::Relay), link("eth1", Protect::Relay)];
-        let decided = decide(&links, &[Some(clean), None], &acting(4));
+        let decided = decide(&links, &[Some(clean), None], &[None, None], &acting(4));
         assert_eq!(decided, [Some(Deed { answers: 3, doing: Doing::Nothing }), None]);
     }
 
@@ -126,17 +140,35 @@ mod tests {
         let links = ["eth0", "eth1", "eth2"].map(|port| link(port, Protect::Relay));
         let seen = [1e-4, 1e-2, 1e-3].map(|loss| Some(losing(loss)));
         let protects = |deed: &Option<Deed>| matches!(&deed.as_ref().unwrap().doing, Doing::Protects { .. });
-        let decided = decide(&links, &seen, &acting(2));
+        let decided = decide(&links, &seen, &[None, None, None], &acting(2));
         assert_eq!(decided.iter().map(protects).collect::<Vec<_>>(), [false, true, true]);
     }
 
     #[test]
     fn who_may_not_or_cannot_says_so() {
         let seen = [Some(losing(1e-3))];
-        let observing = decide(&[link("eth0", Protect::Relay)], &seen, &Conduct::default());
-        let bare = decide(&[link("eth0", Protect::None)], &seen, &acting(4));
+        let observing = decide(&[link("eth0", Protect::Relay)], &seen, &[None], &Conduct::default());
+        let bare = decide(&[link("eth0", Protect::None)], &seen, &[None], &acting(4));
         for decided in [observing, bare] {
             assert!(matches!(&decided[0], Some(Deed { doing: Doing::Abstains { .. }, .. })), "{decided:?}");
+        }
+    }
+
+    #[test]
+    fn who_goes_by_advice_waits_for_it() {
+        let conduct = Conduct { mode: Mode::Advised, ..Conduct::default() };
+        let advice = |action, protect, binding| Advice { action, protect, binding, why: String::new() };
+        for (advice, protects) in [
+            (None, false),
+            (Some(advice(Action::Protect, true, true)), true),
+            (Some(advice(Action::Drain, true, true)), true),
+            (Some(advice(Action::Protect, true, false)), false),
+            (Some(advice(Action::Wait, false, true)), false),
+        ] {
+            let shown = format!("{advice:?}");
+            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(1e-3))], &[advice], &conduct);
+            let doing = &decided[0].as_ref().unwrap().doing;
+            assert_eq!(matches!(doing, Doing::Protects { .. }), protects, "{shown}");
         }
     }
 
@@ -151,6 +183,6 @@ mod tests {
 
     fn losing(loss: f64) -> Stored<Sighting> {
         let seen = Estimate::of(Sample { frames: 1_000_000, errors: (loss * 1e6) as u64 });
-        Stored { version: 7, word: Sighting { corrupting: Some(seen), repairs: 0 } }
+        Stored { version: 7, word: Sighting { corrupting: Some(seen), ..Sighting::default() } }
     }
 }

@@ -9,9 +9,10 @@ use serde::Deserialize;
 use wiremend_units::Span;
 
 use crate::agent::{Conduct, Link, Protect};
-use crate::bus::{Place, Server};
+use crate::bus::{Place, Server, Tls, TlsConfig, Uncertified};
 use crate::detector::Thresholds;
 use crate::name::{Name, PortName};
+use crate::source::Sonic;
 
 /// What a daemon goes by.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,14 +43,16 @@ pub struct RedisConfig {
     pub user: Option<Name>,
     /// The file that holds the password, and nothing else.
     pub password_file: Option<PathBuf>,
+    /// How to encrypt what is said; nothing is, if left out.
+    pub tls: Option<TlsConfig>,
 }
 
 impl RedisConfig {
     /// How long a daemon waits for an answer.
     const PATIENCE: Duration = Duration::from_secs(2);
 
-    /// The server, with the password that was in the file.
-    pub fn server(&self, node: &Name, password: Option<String>) -> Server {
+    /// The server, with the password that was in the file. Reads certificates, where there are to be such.
+    pub fn server(&self, node: &Name, password: Option<String>) -> Result<Server, Uncertified> {
         let user = self.user.as_ref().unwrap_or(node);
         let place = if self.address.starts_with('/') {
             Place::Unix(PathBuf::from(&self.address))
@@ -57,7 +60,8 @@ impl RedisConfig {
             Place::Tcp(self.address.clone())
         };
         let login = password.map(|password| (user.as_str().to_owned(), password));
-        Server { place, login, patience: Self::PATIENCE }
+        let tls = self.tls.as_ref().map(|tls| Tls::load(tls, &self.address)).transpose()?;
+        Ok(Server { place, tls, login, patience: Self::PATIENCE })
     }
 }
 
@@ -68,6 +72,14 @@ pub enum CounterSource {
     /// The kernel and the driver.
     #[default]
     Sysfs,
+    /// A switch that runs `SONiC`.
+    Sonic {
+        /// `HOST:PORT` of the Redis that its chip's counters are in, or the path of a socket. Never the one of `[redis]`.
+        #[serde(default = "sonic_socket")]
+        address: String,
+        /// What the switch calls the port; its name here if left out.
+        name: Option<String>,
+    },
     /// A cable of the laboratory: its socket, and the lane by which frames arrive here.
     Cable {
         /// The socket.
@@ -147,6 +159,9 @@ impl File {
                 self.act.target_loss
             ));
         }
+        if let Some(tls) = &self.redis.tls {
+            tls.check(&self.redis.address).map_err(|why| format!("[redis.tls]: {why}"))?;
+        }
         let mut ports = BTreeSet::new();
         let mut peers = BTreeSet::new();
         let (mut links, mut sources) = (Vec::new(), Vec::new());
@@ -161,6 +176,13 @@ impl File {
             if !peers.insert(peer.clone()) {
                 return Err(format!("link {port}: its other end {peer} has a link already"));
             }
+            if let CounterSource::Sonic { address, .. } = &source
+                && *address == self.redis.address
+            {
+                return Err(format!(
+                    "link {port}: source: counters are read from the Redis of a switch, which is not the one of [redis]"
+                ));
+            }
             links.push(Link { port, peer, protect });
             sources.push(source);
         }
@@ -173,11 +195,15 @@ impl File {
     }
 }
 
+fn sonic_socket() -> String {
+    Sonic::SOCKET.to_owned()
+}
+
 fn second() -> String {
     "1s".to_owned()
 }
 
-fn place(text: &str, offset: usize) -> (usize, usize) {
+pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..offset.min(text.len())];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;

@@ -42,6 +42,42 @@ counters! {
     FecCorrected = "fec_corrected",
     /// Codewords that FEC could not correct.
     FecUncorrectable = "fec_uncorrectable",
+    /// Codewords with no wrong symbol, all corrected.
+    FecSymbols0 = "fec_symbols_0",
+    /// Codewords with one wrong symbol, all corrected.
+    FecSymbols1 = "fec_symbols_1",
+    /// Codewords with 2 wrong symbols, all corrected.
+    FecSymbols2 = "fec_symbols_2",
+    /// Codewords with 3 wrong symbols, all corrected.
+    FecSymbols3 = "fec_symbols_3",
+    /// Codewords with 4 wrong symbols, all corrected.
+    FecSymbols4 = "fec_symbols_4",
+    /// Codewords with 5 wrong symbols, all corrected.
+    FecSymbols5 = "fec_symbols_5",
+    /// Codewords with 6 wrong symbols, all corrected.
+    FecSymbols6 = "fec_symbols_6",
+    /// Codewords with 7 wrong symbols, all corrected.
+    FecSymbols7 = "fec_symbols_7",
+    /// Codewords with 8 wrong symbols, all corrected.
+    FecSymbols8 = "fec_symbols_8",
+    /// Codewords with 9 wrong symbols, all corrected.
+    FecSymbols9 = "fec_symbols_9",
+    /// Codewords with 10 wrong symbols, all corrected.
+    FecSymbols10 = "fec_symbols_10",
+    /// Codewords with 11 wrong symbols, all corrected.
+    FecSymbols11 = "fec_symbols_11",
+    /// Codewords with 12 wrong symbols, all corrected.
+    FecSymbols12 = "fec_symbols_12",
+    /// Codewords with 13 wrong symbols, all corrected.
+    FecSymbols13 = "fec_symbols_13",
+    /// Codewords with 14 wrong symbols, all corrected.
+    FecSymbols14 = "fec_symbols_14",
+    /// Codewords with 15 wrong symbols, all corrected.
+    FecSymbols15 = "fec_symbols_15",
+    /// Bits that FEC corrected.
+    FecCorrectedBits = "fec_corrected_bits",
+    /// All bits that came, on the line.
+    RxBits = "rx_bits",
     /// RoCE packets whose frame was right and whose invariant check was not: corrupted inside a device.
     RxIcrc = "rx_icrc",
     /// Frames longer or shorter than allowed, or of a length that does not fit.
@@ -77,6 +113,26 @@ counters! {
 }
 
 impl Counter {
+    /// Codewords by how many of their symbols were wrong and could be corrected: from none on.
+    pub const FEC_SYMBOLS: [Self; 16] = [
+        Self::FecSymbols0,
+        Self::FecSymbols1,
+        Self::FecSymbols2,
+        Self::FecSymbols3,
+        Self::FecSymbols4,
+        Self::FecSymbols5,
+        Self::FecSymbols6,
+        Self::FecSymbols7,
+        Self::FecSymbols8,
+        Self::FecSymbols9,
+        Self::FecSymbols10,
+        Self::FecSymbols11,
+        Self::FecSymbols12,
+        Self::FecSymbols13,
+        Self::FecSymbols14,
+        Self::FecSymbols15,
+    ];
+
     /// The counter with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|counter| counter.name() == name)
@@ -107,9 +163,15 @@ impl TryFrom<String> for Counter {
 }
 
 /// What a port has counted: a value for each counter that it has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Counters {
     values: [Option<u64>; Counter::ALL.len()],
+}
+
+impl Default for Counters {
+    fn default() -> Self {
+        Self { values: [None; Counter::ALL.len()] }
+    }
 }
 
 impl Counters {

@@ -8,8 +8,9 @@ use std::time::Duration;
 use wiremend_units::{Span, Time};
 
 use crate::agent::{Conduct, Link, Mode, Protect, decide};
-use crate::bus::{Deed, Doing, Fault, Lease, Put, Repair, Sighting, Standing, Store, Stored};
+use crate::bus::{Advice, Deed, Doing, Fault, Lease, Put, Repair, Sighting, Standing, Store, Stored};
 use crate::detector::{Thresholds, Verdict};
+use crate::foresight::{Foreseen, Foresight};
 use crate::name::PortName;
 use crate::port::{Port, Reading};
 use crate::register::Pace;
@@ -35,6 +36,13 @@ pub enum Event {
         link: usize,
         /// What it sees.
         verdict: Verdict,
+    },
+    /// What error correction has to do at a port says what is to come.
+    Foresaw {
+        /// The link, by number.
+        link: usize,
+        /// What.
+        foreseen: Foreseen,
     },
     /// Something was done about a link.
     Did {
@@ -62,6 +70,9 @@ pub struct Daemon {
     conduct: Conduct,
     holder: String,
     ports: Vec<Port>,
+    foresights: Vec<Foresight>,
+    /// Readings in a row without a carrier.
+    dark: Vec<u32>,
     /// What each port sees, as it is to be told.
     sightings: Vec<Sighting>,
     /// What each port has been told to see, and stands.
@@ -70,13 +81,31 @@ pub struct Daemon {
     answered: Vec<Option<Deed>>,
     /// What was last read of the other ends.
     seen: Vec<Option<Stored<Sighting>>>,
+    /// What the planner was last heard to say.
+    advice: Vec<Option<Advice>>,
+    tally: Tally,
     lease: Option<(Lease, Time)>,
     reread_at: Time,
+    /// When to look whether what was said still stands. Bells do not put it off.
+    look_at: Time,
     resumed: bool,
     ousted: bool,
 }
 
+/// What a daemon has done since it was begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tally {
+    /// Times that it did something about a link.
+    pub acts: u64,
+    /// Times that it could not.
+    pub failures: u64,
+    /// Words of others that made no sense.
+    pub senseless: u64,
+}
+
 impl Daemon {
+    /// A port counts as down after so many readings without a carrier.
+    const DARK_MIN: u32 = 2;
     /// How long the right to speak for a node is asked for.
     pub const LEASE: Duration = Duration::from_secs(15);
     const LEASE_RENEWED: Span = Span::from_ms(5_000);
@@ -88,15 +117,20 @@ impl Daemon {
         let count = links.len();
         Self {
             ports: (0..count).map(|_| Port::new(thresholds, Pace::ANY)).collect(),
-            sightings: vec![Sighting { corrupting: None, repairs: 0 }; count],
+            foresights: vec![Foresight::new(thresholds.loss); count],
+            dark: vec![0; count],
+            sightings: vec![Sighting::default(); count],
             told: vec![None; count],
             answered: vec![None; count],
             seen: vec![None; count],
+            advice: vec![None; count],
+            tally: Tally::default(),
             links,
             conduct,
             holder,
             lease: None,
             reread_at: Time::ZERO,
+            look_at: Time::ZERO,
             resumed: false,
             ousted: false,
         }
@@ -112,19 +146,45 @@ impl Daemon {
         &self.ports[at]
     }
 
+    /// What is to come at the port of link number `at`.
+    pub fn foresight(&self, at: usize) -> &Foresight {
+        &self.foresights[at]
+    }
+
+    /// What it last said that it does about link number `at`.
+    pub fn doing(&self, at: usize) -> Option<&Doing> {
+        self.answered[at].as_ref().map(|deed| &deed.doing)
+    }
+
+    /// Whether the port of link number `at` has no carrier.
+    pub fn is_down(&self, at: usize) -> bool {
+        self.sightings[at].down
+    }
+
+    /// Whether it speaks for its node.
+    pub fn speaks(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    /// What it has done.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
     /// Looks at the ports.
     pub fn watch(&mut self, machine: &mut impl Machine) -> Vec<Event> {
         let mut events = Vec::new();
         for link in 0..self.links.len() {
-            let Some(verdict) = machine.read(link).and_then(|reading| self.ports[link].on_reading(reading))
-            else {
-                continue;
-            };
-            let corrupting = match verdict {
+            let Some(reading) = machine.read(link) else { continue };
+            self.dark[link] = if reading.up { 0 } else { self.dark[link].saturating_add(1) };
+            self.sightings[link].down = self.dark[link] >= Self::DARK_MIN;
+            let foreseen = self.foresights[link].on_reading(reading.fec);
+            events.extend(foreseen.map(|foreseen| Event::Foresaw { link, foreseen }));
+            let Some(verdict) = self.ports[link].on_reading(reading) else { continue };
+            self.sightings[link].corrupting = match verdict {
                 Verdict::Raised(estimate) | Verdict::Moved(estimate) => Some(estimate),
                 Verdict::Cleared { .. } => None,
             };
-            self.sightings[link].corrupting = corrupting;
             events.push(Event::Saw { link, verdict });
         }
         events
@@ -135,7 +195,7 @@ impl Daemon {
         self.lease = None;
         self.told.fill(None);
         self.answered.fill(None);
-        self.reread_at = Time::ZERO;
+        (self.reread_at, self.look_at) = (Time::ZERO, Time::ZERO);
     }
 
     /// Tells what is new, reads what others said if `rang` or it is time, and does it.
@@ -159,6 +219,10 @@ impl Daemon {
         if is_time {
             self.hear_of_repairs(store, &mut events)?;
         }
+        if now >= self.look_at {
+            self.look_after(store)?;
+            self.look_at = now.saturating_add(Self::REREAD);
+        }
         if !self.tell(store, lease)? {
             self.lease = None;
             return Ok(events);
@@ -168,8 +232,10 @@ impl Daemon {
             let Standing { words, senseless } = store.get::<Sighting>(&peers)?;
             self.seen = words;
             self.reread_at = now.saturating_add(Self::REREAD);
-            if senseless > 0 {
-                events.push(Event::Nonsense(senseless));
+            let advised = self.hear_advice(store)?;
+            if senseless + advised > 0 {
+                self.tally.senseless += senseless + advised;
+                events.push(Event::Nonsense(senseless + advised));
             }
         }
         self.act(store, lease, machine, &mut events)?;
@@ -194,7 +260,7 @@ impl Daemon {
         }
         let said = store.get::<Sighting>(&self.own_ports(store))?;
         for (link, said) in said.words.into_iter().enumerate() {
-            let Some(Sighting { corrupting, repairs }) = said.map(|stored| stored.word) else { continue };
+            let Some(Sighting { corrupting, repairs, .. }) = said.map(|stored| stored.word) else { continue };
             self.sightings[link].repairs = repairs;
             if let Some(estimate) = corrupting.filter(|_| !self.ports[link].is_corrupting()) {
                 self.ports[link].resume(estimate.loss);
@@ -213,10 +279,32 @@ impl Daemon {
             if number <= self.sightings[link].repairs {
                 continue;
             }
-            self.sightings[link] = Sighting { corrupting: None, repairs: number };
+            self.sightings[link] = Sighting { corrupting: None, repairs: number, ..self.sightings[link] };
             events.extend(self.ports[link].on_repair().map(|verdict| Event::Saw { link, verdict }));
         }
         Ok(())
+    }
+
+    /// Whether what was said still stands: whoever may write there may also spoil it, and a server may have lost it.
+    fn look_after(&mut self, store: &mut Store) -> Result<(), Fault> {
+        let own = self.own_ports(store);
+        let said = store.get::<Sighting>(&own)?.words;
+        let done = store.get::<Deed>(&own)?.words;
+        for (link, (said, done)) in said.into_iter().zip(done).enumerate() {
+            self.told[link] = said.map(|stored| stored.word);
+            self.answered[link] = done.map(|stored| stored.word);
+        }
+        Ok(())
+    }
+
+    /// What the planner says of this node's ports; how much of it makes no sense.
+    fn hear_advice(&mut self, store: &mut Store) -> Result<u64, Fault> {
+        if self.conduct.mode != Mode::Advised {
+            return Ok(0);
+        }
+        let Standing { words, senseless } = store.get::<Advice>(&self.own_ports(store))?;
+        self.advice = words.into_iter().map(|stored| stored.map(|stored| stored.word)).collect();
+        Ok(senseless)
     }
 
     fn own_ports(&self, store: &Store) -> Vec<PortName> {
@@ -246,10 +334,13 @@ impl Daemon {
         machine: &mut impl Machine,
         events: &mut Vec<Event>,
     ) -> Result<(), Fault> {
-        for (link, deed) in decide(&self.links, &self.seen, &self.conduct).into_iter().enumerate() {
+        for (link, deed) in
+            decide(&self.links, &self.seen, &self.advice, &self.conduct).into_iter().enumerate()
+        {
             let Some(deed) = deed else { continue };
             let deed = match self.perform(link, deed.clone(), machine) {
                 Ok(Some(doing)) => {
+                    self.tally.acts += 1;
                     events.push(Event::Did { link, doing });
                     deed
                 }
@@ -258,6 +349,7 @@ impl Daemon {
                     let why: String = why.chars().take(120).collect();
                     let deed = Deed { doing: Doing::Abstains { why: why.clone() }, ..deed };
                     if self.answered[link].as_ref() != Some(&deed) {
+                        self.tally.failures += 1;
                         events.push(Event::Failed { link, why });
                     }
                     deed

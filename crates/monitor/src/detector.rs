@@ -113,8 +113,15 @@ impl Estimate {
 
 /// What the mean may be when so many errors were seen, at 98 %: one in a hundred on either side.
 fn bounds(errors: u64) -> interval::Interval {
+    // Nearly all ports, nearly all the time.
+    if errors == 0 {
+        return interval::Interval { low: 0.0, high: NONE_HIGH };
+    }
     interval::poisson(errors, 0.98)
 }
+
+/// ln 100: with this mean, nothing happens one time in a hundred.
+const NONE_HIGH: f64 = 4.605_170_185_988_092;
 
 /// What is new about a link.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -212,5 +219,17 @@ impl Detector {
         self.window.clear();
         self.clean = 0;
         self.said = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shortcut_for_no_errors_is_none() {
+        let (shortcut, exact) = (bounds(0), interval::poisson(0, 0.98));
+        assert!((shortcut.high / exact.high - 1.0).abs() < 1e-9, "{shortcut:?} {exact:?}");
+        assert!(exact.low.abs() < 1e-12);
     }
 }

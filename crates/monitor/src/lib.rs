@@ -5,6 +5,7 @@
 //! [`Detector`] judges these samples. No clock is read here and nothing is drawn: the same readings give the same verdicts.
 
 pub mod bus;
+pub mod control;
 
 mod agent;
 mod config;
@@ -12,8 +13,10 @@ mod counter;
 mod daemon;
 mod detector;
 mod explain;
+mod foresight;
 mod name;
 mod port;
+mod readout;
 mod register;
 mod snapshot;
 mod source;
@@ -22,12 +25,14 @@ mod window;
 pub use agent::{Conduct, Link, Mode, Protect, decide};
 pub use config::{BadConfig, Config, CounterSource, RedisConfig};
 pub use counter::{Counter, Counters};
-pub use daemon::{Daemon, Event, Machine};
+pub use daemon::{Daemon, Event, Machine, Tally};
 pub use detector::{Detector, Estimate, Thresholds, Unusable, Verdict};
 pub use explain::{Cause, End, Explanation, Growth, Reason, explain};
+pub use foresight::{Fec, Forecast, Foreseen, Foresight};
 pub use name::{Name, PortName};
 pub use port::{Counted, Port, Reading, Untold};
+pub use readout::{AdvisedReadout, PlannerReadout, PortReadout, Readout};
 pub use register::{Pace, Step, step};
 pub use snapshot::{Record, Snapshot, Unreadable};
-pub use source::{Group, Missing, Sysfs, counter_of};
+pub use source::{Group, Missing, Sonic, Sysfs, counter_of};
 pub use window::{Sample, Window};

@@ -3,6 +3,7 @@
 use wiremend_units::Time;
 
 use crate::detector::{Detector, Estimate, Thresholds, Verdict};
+use crate::foresight::Fec;
 use crate::register::{Pace, Step, step};
 use crate::window::Sample;
 
@@ -36,6 +37,8 @@ pub struct Reading {
     pub carrier_changes: Option<u64>,
     /// Its frames.
     pub counted: Counted,
+    /// Its codewords, where they are counted.
+    pub fec: Fec,
 }
 
 /// Readings that told nothing, by reason.
@@ -60,12 +63,21 @@ pub struct Port {
     /// Good frames that were read before those that they are a part of.
     ahead: u64,
     untold: Untold,
+    /// All that was ever judged.
+    total: Sample,
 }
 
 impl Port {
     /// Of a port that is no faster than `pace`.
     pub fn new(thresholds: Thresholds, pace: Pace) -> Self {
-        Self { detector: Detector::new(thresholds), pace, last: None, ahead: 0, untold: Untold::default() }
+        Self {
+            detector: Detector::new(thresholds),
+            pace,
+            last: None,
+            ahead: 0,
+            untold: Untold::default(),
+            total: Sample::default(),
+        }
     }
 
     /// The port was read. Readings that are not newer than the last are left out.
@@ -75,6 +87,7 @@ impl Port {
         }
         let last = self.last.replace(reading)?;
         let sample = self.between(last, reading)?;
+        self.total = self.total.plus(sample);
         self.detector.on_sample(sample)
     }
 
@@ -91,6 +104,11 @@ impl Port {
     /// Whether the link counts as corrupting.
     pub fn is_corrupting(&self) -> bool {
         self.detector.is_corrupting()
+    }
+
+    /// All frames that were judged since it was begun, and how many of them were bad.
+    pub fn total(&self) -> Sample {
+        self.total
     }
 
     /// Readings that told nothing.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Time;
 
 use crate::counter::{Counter, Counters};
+use crate::foresight::Fec;
 use crate::port::{Counted, Reading};
 
 /// A port at one moment.
@@ -31,7 +32,20 @@ impl Snapshot {
             (Some(ok), None, Some(all)) => Counted::OkOfAll { ok, all },
             _ => return None,
         };
-        Some(Reading { at, up: self.up, carrier_changes: self.carrier_changes, counted })
+        let Self { up, carrier_changes, .. } = *self;
+        Some(Reading { at, up, carrier_changes, counted, fec: self.fec() })
+    }
+
+    fn fec(&self) -> Fec {
+        let of = |counter| self.counters.get(counter);
+        Fec {
+            corrected: of(Counter::FecSymbols0)
+                .map(|_| Counter::FEC_SYMBOLS.map(|counter| of(counter).unwrap_or(0))),
+            uncorrectable: of(Counter::FecUncorrectable),
+            corrected_bits: of(Counter::FecCorrectedBits),
+            bits: of(Counter::RxBits),
+            megabits_per_s: self.megabits_per_s,
+        }
     }
 }
 

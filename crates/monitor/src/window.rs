@@ -12,7 +12,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             frames: self.frames.saturating_add(other.frames),
             errors: self.errors.saturating_add(other.errors),

@@ -4,6 +4,7 @@
 //! of times the least is taken, of memory the most.
 
 mod fleet;
+mod monitor;
 mod plan;
 mod sample;
 mod usage;
@@ -17,6 +18,7 @@ use serde_json::{Value, json};
 
 use crate::Trouble;
 use crate::shell::{self, call, command};
+use plan::Other;
 pub(crate) use plan::Plan;
 use sample::Sample;
 pub(crate) use usage::measure;
@@ -34,12 +36,14 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
             "valgrind counts instructions; get it by `apt-get install valgrind`".into(),
         ));
     }
-    if plan.relay {
+    if plan.other == Some(Other::Relay) {
         return relay();
     }
     let program = shell::build("release")?;
-    if plan.fleet {
-        return Ok(fleet::run(&program, plan.repeat)?);
+    match plan.other {
+        Some(Other::Fleet) => return Ok(fleet::run(&program, plan.repeat)?),
+        Some(Other::Monitor) => return Ok(monitor::run(&program)?),
+        Some(Other::Relay) | None => {}
     }
     let mut pairs = Vec::new();
     println!("{HEADINGS}");

@@ -24,32 +24,36 @@ pub(crate) struct Plan {
     pub(super) scenarios: Vec<String>,
     pub(super) repeat: u32,
     pub(super) instructions: bool,
-    /// Protection on real ports instead of the simulator.
-    pub(super) relay: bool,
-    /// A fabric's year instead of packets.
-    pub(super) fleet: bool,
+    /// Something else than the simulator.
+    pub(super) other: Option<Other>,
     pub(super) json: Option<PathBuf>,
+}
+
+/// What is measured beside the simulator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Other {
+    /// Protection on real ports.
+    Relay,
+    /// A fabric's year.
+    Fleet,
+    /// Daemons and planners.
+    Monitor,
 }
 
 impl Plan {
     /// Reads the arguments after `bench`; an error says what is wrong.
     pub(crate) fn from_args(args: &[String]) -> Result<Self, String> {
-        let mut plan = Self {
-            scenarios: Vec::new(),
-            repeat: 0,
-            instructions: false,
-            relay: false,
-            fleet: false,
-            json: None,
-        };
+        let mut plan =
+            Self { scenarios: Vec::new(), repeat: 0, instructions: false, other: None, json: None };
         let mut quick = false;
         let mut args = args.iter().map(String::as_str);
         while let Some(arg) = args.next() {
             match arg {
                 "--quick" => quick = true,
                 "--instructions" => plan.instructions = true,
-                "relay" => plan.relay = true,
-                "fleet" => plan.fleet = true,
+                "relay" => plan.other = Some(Other::Relay),
+                "fleet" => plan.other = Some(Other::Fleet),
+                "monitor" => plan.other = Some(Other::Monitor),
                 "--json" => plan.json = Some(args.next().ok_or("--json needs a file")?.into()),
                 "--repeat" => {
                     let times = args.next().and_then(|times| times.parse().ok()).filter(|times| *times > 0);

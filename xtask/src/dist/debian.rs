@@ -44,6 +44,12 @@ fn lay_out(top: &Path, contents: &Contents) -> Result<()> {
     for paper in PAPERS {
         place(&shell::root().join(paper), &share.join("doc/wiremend").join(paper))?;
     }
+    for unit in UNITS {
+        place(&shell::root().join("deploy").join(unit), &top.join("usr/lib/systemd/system").join(unit))?;
+    }
+    for sample in SAMPLES {
+        place(&shell::root().join("deploy").join(sample), &share.join("doc/wiremend/examples").join(sample))?;
+    }
     fs::write(share.join("doc/wiremend/copyright"), COPYRIGHT).context("cannot write the copyright")
 }
 
@@ -62,6 +68,12 @@ fn control(contents: &Contents, architecture: &str, size_kib: u64) -> String {
          to recover, names the cause of every timeout, and writes captures of what it ran.\n"
     )
 }
+
+/// Services; none is enabled by installing them.
+const UNITS: [&str; 3] = ["wiremend-relay@.service", "wiremend-monitor.service", "wiremend-planner.service"];
+/// Files to begin with.
+const SAMPLES: [&str; 4] =
+    ["monitor.toml", "planner.toml", "prometheus/wiremend.rules.yml", "grafana/wiremend-links.json"];
 
 const COPYRIGHT: &str = "\
 Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -116,6 +128,13 @@ mod tests {
         }
         let (_, description) = text.split_once("Description: Mends wires\n").unwrap();
         assert!(description.lines().all(|line| line.starts_with(' ')), "{text}");
+    }
+
+    #[test]
+    fn what_is_packed_of_services_is_there() {
+        for file in UNITS.iter().chain(&SAMPLES) {
+            assert!(shell::root().join("deploy").join(file).is_file(), "{file}");
+        }
     }
 
     #[test]

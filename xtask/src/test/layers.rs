@@ -36,7 +36,17 @@ const LAYERS: &[(&str, &[&str])] = &[
         &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-measure", "wiremend-proto"],
     ),
     ("wiremend-report", &["wiremend-units", "wiremend-measure"]),
-    ("wiremend-monitor", &["wiremend-units", "wiremend-measure", "wiremend-proto"]),
+    (
+        "wiremend-monitor",
+        &[
+            "wiremend-units",
+            "wiremend-measure",
+            "wiremend-model",
+            "wiremend-fabric",
+            "wiremend-fleet",
+            "wiremend-proto",
+        ],
+    ),
     (
         "wiremend",
         &[

@@ -76,6 +76,18 @@ const NEEDS: &[Need] = &[
         from: Source::Debian("redis-server"),
     },
     Need {
+        what: "prometheus",
+        why: "brings promtool, which reads metrics and alert rules",
+        probe: "promtool --version",
+        from: Source::Debian("prometheus"),
+    },
+    Need {
+        what: "openssl",
+        why: "makes the certificates of a server that tests talk to",
+        probe: "openssl version",
+        from: Source::Debian("openssl"),
+    },
+    Need {
         what: "rustfmt",
         why: "checks the format",
         probe: "cargo fmt --version",

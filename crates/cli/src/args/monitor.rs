@@ -1,5 +1,6 @@
 //! What watches ports: find links that corrupt, and say why links are slow.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
@@ -11,6 +12,7 @@ use wiremend_units::{Span, parse_probability};
 #[command(after_help = "\
 Examples:
   wiremend monitor run --config /etc/wiremend/monitor.toml
+  wiremend monitor control --config /etc/wiremend/planner.toml
   wiremend monitor record eth0 --for 60s > here.jsonl
   wiremend monitor explain here.jsonl there.jsonl")]
 pub(crate) struct Monitor {
@@ -21,6 +23,8 @@ pub(crate) struct Monitor {
 #[derive(Subcommand, Debug)]
 pub(crate) enum MonitorCommand {
     Run(MonitorRun),
+    Control(MonitorControl),
+    Release(MonitorRelease),
     CheckConfig(MonitorCheck),
     Repaired(MonitorRepaired),
     Acl(MonitorAcl),
@@ -39,6 +43,7 @@ pub(crate) enum MonitorCommand {
     after_help = "\
 Examples:
   wiremend monitor run --config /etc/wiremend/monitor.toml
+  wiremend monitor run --config /etc/wiremend/monitor.toml --metrics-listen 9470 --log json
   wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1m"
 )]
 pub(crate) struct MonitorRun {
@@ -55,7 +60,62 @@ pub(crate) struct MonitorRun {
     #[arg(long, value_name = "DIR", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
     #[command(flatten)]
+    pub(crate) shown: Shown,
+    #[command(flatten)]
     pub(crate) place: super::operate::RunDir,
+}
+
+/// How it looks to Prometheus.
+#[derive(Args, Debug)]
+pub(crate) struct Shown {
+    /// Serve metrics for Prometheus at this port, of the loopback unless an address is given too
+    #[arg(long, value_name = "[ADDRESS:]PORT", value_parser = super::operate::parse_listen)]
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    /// Serve metrics also to other machines, if --metrics-listen names such an address
+    #[arg(long, requires = "metrics_listen")]
+    pub(crate) metrics_public: bool,
+    /// Write metrics to this file every 15 seconds, for the textfile collector of `node_exporter`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) textfile: Option<PathBuf>,
+}
+
+/// Advise what to do about links that corrupt: drain, protect, wait
+///
+/// Knows the whole fabric, hears over Redis what all ports see, and says what should be done about each link that
+/// corrupts so that every ToR keeps its ways to the top. Of several that run at once one leads. By default
+/// daemons take it as advice: `mode = "act"` in the file binds those whose own mode is "advised". When more than one link in a
+/// hundred turns bad within five minutes, it stops acting until `wiremend monitor release`.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor control --config /etc/wiremend/planner.toml
+  wiremend monitor control --config /etc/wiremend/planner.toml --metrics-listen 9471 --log json"
+)]
+pub(crate) struct MonitorControl {
+    /// The file to go by
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
+    /// Stop after this time [default: at Ctrl-C]
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
+    pub(crate) duration: Option<Span>,
+    /// How it says what happens
+    #[arg(long, value_enum, default_value_t = Log::Text)]
+    pub(crate) log: Log,
+    #[command(flatten)]
+    pub(crate) shown: Shown,
+}
+
+/// Let planners act again, after too much had turned bad at once
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  wiremend monitor release --config /etc/wiremend/planner.toml")]
+pub(crate) struct MonitorRelease {
+    /// The file of a planner
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: PathBuf,
 }
 
 /// How a daemon says what happens.
@@ -71,11 +131,15 @@ pub(crate) enum Log {
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  wiremend monitor check-config /etc/wiremend/monitor.toml")]
+  wiremend monitor check-config /etc/wiremend/monitor.toml
+  wiremend monitor check-config --planner /etc/wiremend/planner.toml")]
 pub(crate) struct MonitorCheck {
     /// The file
     #[arg(value_name = "FILE")]
     pub(crate) config: PathBuf,
+    /// It is that of a planner
+    #[arg(long)]
+    pub(crate) planner: bool,
 }
 
 /// Say that the link at a port was repaired: it counts as clean from here on
@@ -101,9 +165,13 @@ pub(crate) struct MonitorRepaired {
     verbatim_doc_comment,
     after_help = "\
 Examples:
-  wiremend monitor acl leaf-1 --password-file leaf-1.secret | redis-cli"
+  wiremend monitor acl leaf-1 --password-file leaf-1.secret | redis-cli
+  wiremend monitor acl planner --planner --password-file planner.secret | redis-cli"
 )]
 pub(crate) struct MonitorAcl {
+    /// It is a planner, which writes advice and nothing else
+    #[arg(long)]
+    pub(crate) planner: bool,
     /// The switch or host
     #[arg(value_name = "NODE")]
     pub(crate) node: Name,

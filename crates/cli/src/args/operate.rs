@@ -557,7 +557,7 @@ fn parse_lab_rate(text: &str) -> Result<Rate, String> {
 }
 
 /// A port alone is one of the loopback.
-fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     match text.parse::<u16>() {
         Ok(port) => Ok((Ipv4Addr::LOCALHOST, port).into()),
         Err(_) => {

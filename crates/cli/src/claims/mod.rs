@@ -6,6 +6,7 @@
 
 mod completion;
 mod corruption;
+mod daemons;
 mod dcp;
 mod deadlock;
 mod fleet;
@@ -27,6 +28,7 @@ const PAPERS: &[&[Claim]] = &[
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
     fleet::CLAIMS,
+    daemons::CLAIMS,
     link::CLAIMS,
     linkguardian::TABLES,
     livelock::CLAIMS,

@@ -4,7 +4,7 @@ mod check;
 mod completions;
 mod decode;
 mod fleet;
-mod lab;
+pub(crate) mod lab;
 mod link_header;
 mod list;
 mod man;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wiremend_dataplane::sys::process;
 use wiremend_monitor::bus::{Place as Server, Store};
@@ -25,7 +25,7 @@ pub(crate) struct Auto {
 }
 
 /// What was seen.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Loop {
     pub(crate) loss: f64,
     pub(crate) rate_bps: u64,
@@ -42,7 +42,7 @@ pub(crate) struct Loop {
 }
 
 /// Something that a daemon said.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Decision {
     /// Seconds after the start of the transfer.
     pub(crate) at_s: f64,
@@ -209,6 +209,7 @@ impl Redis {
     fn store(&self, end: usize) -> Result<Store, wiremend_monitor::bus::Unfit> {
         let server = wiremend_monitor::bus::Server {
             place: Server::Unix(self.socket.clone()),
+            tls: None,
             login: None,
             patience: Duration::from_secs(2),
         };

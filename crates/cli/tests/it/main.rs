@@ -15,6 +15,7 @@ mod lab;
 mod line;
 mod model;
 mod monitor;
+mod planner;
 mod program;
 mod relay;
 #[cfg(target_os = "linux")]

@@ -52,7 +52,7 @@ fn a_file_is_checked_before_anything_is_done() {
     fs::write(file, "secret\n").unwrap();
     let text = wiremend(&["monitor", "acl", "leaf-1", "--password-file", file]).ok();
     assert!(text.starts_with("ACL SETUSER leaf-1 reset on ") && text.ends_with(" >secret\n"), "{text}");
-    assert!(text.contains(" ~wiremend:*:leaf-1:* "), "{text}");
+    assert!(text.contains(" ~wiremend:seen:leaf-1:* "), "{text}");
 }
 
 #[test]
@@ -124,7 +124,7 @@ const ONCE: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":
 {"time_s":0,"node":"b","port":"eth0","up":true,"counters":{"rx_good":7,"rx_crc":2}}
 "#;
 
-fn port(root: &Path, good: u64, bad: u64) {
+pub(crate) fn port(root: &Path, good: u64, bad: u64) {
     let base = root.join("class/net/eth0");
     fs::create_dir_all(base.join("statistics")).unwrap();
     for (file, value) in [
@@ -138,13 +138,21 @@ fn port(root: &Path, good: u64, bad: u64) {
 }
 
 /// A process of this test alone.
-struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
     lines: std::sync::mpsc::Receiver<String>,
 }
 
 impl Daemon {
-    fn says(&mut self, part: &str) {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        let (told, lines) = std::sync::mpsc::channel();
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
+        Self { child, lines }
+    }
+
+    pub(crate) fn says(&mut self, part: &str) {
         let deadline = Instant::now() + Duration::from_secs(30);
         let mut heard = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
@@ -156,7 +164,7 @@ impl Daemon {
         panic!("`{part}` was not said: {heard:?}");
     }
 
-    fn ends(&mut self) {
+    pub(crate) fn ends(&mut self) {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
         assert!(self.child.wait().unwrap().success());
@@ -180,21 +188,10 @@ fn daemon(directory: &Path, tree: &Path, node: &str, peer: &str) -> Daemon {
     let file = directory.join(format!("{node}.toml"));
     let socket = directory.join("redis.sock");
     fs::write(&file, config(node, peer).replace("SOCKET", socket.to_str().unwrap())).unwrap();
-    let mut child = command()
-        .args(["monitor", "run", "--config"])
-        .arg(&file)
-        .arg("--sysfs")
-        .arg(tree)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let stderr = BufReader::new(child.stderr.take().unwrap());
-    let (told, lines) = std::sync::mpsc::channel();
-    std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| told.send(line)));
-    Daemon { child, lines }
+    Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(tree))
 }
 
-fn redis(directory: &Path) -> Option<Child> {
+pub(crate) fn redis(directory: &Path) -> Option<Child> {
     let started = Command::new("redis-server")
         .args(["--port", "0", "--unixsocket", "redis.sock", "--save", ""])
         .current_dir(directory)
@@ -213,13 +210,13 @@ fn redis(directory: &Path) -> Option<Child> {
     }
 }
 
-fn cli(directory: &Path, arguments: &[&str]) -> String {
+pub(crate) fn cli(directory: &Path, arguments: &[&str]) -> String {
     let output =
         Command::new("redis-cli").args(["-s", "redis.sock"]).args(arguments).current_dir(directory).output();
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
-fn await_that(mut holds: impl FnMut() -> bool) {
+pub(crate) fn await_that(mut holds: impl FnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !holds() {
         assert!(Instant::now() < deadline, "it never holds");

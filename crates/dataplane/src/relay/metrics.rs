@@ -3,25 +3,30 @@
 //! Base units, `_total` for what only grows, and the label `device`: the interface that a number is about, which for the relay as a
 //! whole is that of the link.
 
-use std::fmt::{self, Write};
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{Care, Class, Recovery, Status};
+use wiremend_measure::{Exposition, MetricKind};
+
+use super::{Care, Class, Recovery, Request, Settings, Status};
+use crate::control::ask;
 
 /// The text for a relay that answered, or for one that does not (`None`) on the link `device`.
 pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>) -> String {
-    let mut page = Page(String::new());
-    page.family("wiremend_build_info", "gauge", "The program that answers.");
+    let mut page = Page(Exposition::new());
+    page.family("wiremend_build_info", MetricKind::Gauge, "The program that answers.");
     page.row("wiremend_build_info", &[("version", version)], 1);
     page.one(
         "up",
-        "gauge",
+        MetricKind::Gauge,
         "Whether the process that carries frames answers.",
         device,
         u8::from(status.is_some()),
     );
     page.one(
         "restarts_total",
-        "counter",
+        MetricKind::Counter,
         "Processes that were started because one had died.",
         device,
         restarts,
@@ -35,13 +40,25 @@ pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>)
         page.buffers(status);
         page.recovery(&status.link, &status.recovery);
     }
-    page.0
+    page.0.finish()
+}
+
+/// How the relay of these settings looks, asked anew each time, as anybody else would ask it.
+pub(super) fn page(
+    settings: &Settings,
+    restarts: Arc<AtomicU64>,
+) -> impl Fn() -> String + Send + Sync + use<> {
+    let (socket, device, version) = (settings.socket(), settings.link.clone(), settings.version.clone());
+    move || {
+        let status: Option<Status> = ask(&socket, &Request::Status).ok();
+        text(&version, &device, restarts.load(Ordering::Relaxed), status.as_ref())
+    }
 }
 
 /// Edges of the histogram, as powers of two of a nanosecond: 1 µs to 2 s.
 const EDGE_BITS: std::ops::RangeInclusive<u32> = 10..=31;
 
-struct Page(String);
+struct Page(Exposition);
 
 impl Page {
     fn stance(&mut self, status: &Status) {
@@ -54,25 +71,31 @@ impl Page {
             ("copies", "Copies of each frame that is asked for.", status.copies),
         ];
         for (name, help, value) in gauges {
-            self.one(name, "gauge", help, device, value);
+            self.one(name, MetricKind::Gauge, help, device, value);
         }
         self.one(
             "uptime_seconds",
-            "gauge",
+            MetricKind::Gauge,
             "Age of the process that carries frames.",
             device,
             status.uptime_s,
         );
         let rate = status.rate_bits_per_s as f64 / 8.0;
-        self.one("link_rate_bytes_per_second", "gauge", "How fast the link is taken to be.", device, rate);
+        self.one(
+            "link_rate_bytes_per_second",
+            MetricKind::Gauge,
+            "How fast the link is taken to be.",
+            device,
+            rate,
+        );
         if let Some(rtt) = status.rtt_ns {
             let help = "Round trip of the link, as both ends agreed upon it.";
-            self.one("round_trip_seconds", "gauge", help, device, seconds(rtt));
+            self.one("round_trip_seconds", MetricKind::Gauge, help, device, seconds(rtt));
         }
         if let Some(loss) = status.loss {
             self.one(
                 "loss_ratio",
-                "gauge",
+                MetricKind::Gauge,
                 "Share of sent frames that the link loses, as measured.",
                 device,
                 loss,
@@ -107,11 +130,11 @@ impl Page {
             ),
         ];
         for (name, help, values) in rows {
-            self.each(name, "counter", help, both, values);
+            self.each(name, MetricKind::Counter, help, both, values);
         }
         self.each(
             "carrier",
-            "gauge",
+            MetricKind::Gauge,
             "Whether an interface has a carrier.",
             both,
             status.carrier.map(u8::from),
@@ -126,7 +149,7 @@ impl Page {
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
             let name = format!("wiremend_relay_{name}");
-            self.family(&name, "counter", help);
+            self.family(&name, MetricKind::Counter, help);
             for Class { class, care, counts } in classes {
                 let labels = [("device", device), ("class", class), ("protection", care.name())];
                 self.row(&name, &labels, [counts.frames, counts.bytes, counts.dropped][at]);
@@ -141,7 +164,7 @@ impl Page {
         let [untaken_lan, untaken_link] = status.kernel_untaken;
         self.family(
             "wiremend_relay_dropped_frames_total",
-            "counter",
+            MetricKind::Counter,
             "Frames that this machine dropped, by reason; what the link loses is missed_frames.",
         );
         let rows = [
@@ -166,7 +189,7 @@ impl Page {
     fn link_counts(&mut self, status: &Status) {
         for (key, value) in &status.link_counts {
             let Some((name, help)) = link_count(key) else { continue };
-            self.one(name, "counter", help, &status.link, *value);
+            self.one(name, MetricKind::Counter, help, &status.link, *value);
         }
     }
 
@@ -185,18 +208,24 @@ impl Page {
             ("wiremend_relay_buffer_highest_bytes", "The most bytes that waited at once."),
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
-            self.family(name, "gauge", help);
+            self.family(name, MetricKind::Gauge, help);
             for (buffer, now, most) in rows {
                 let labels = [("device", status.link.as_str()), ("buffer", buffer)];
                 self.row(name, &labels, [now, most][at]);
             }
         }
-        self.one("frames_in_memory", "gauge", "Frames that wait anywhere.", &status.link, status.pool_used);
+        self.one(
+            "frames_in_memory",
+            MetricKind::Gauge,
+            "Frames that wait anywhere.",
+            &status.link,
+            status.pool_used,
+        );
     }
 
     fn recovery(&mut self, device: &str, recovery: &Recovery) {
         const NAME: &str = "wiremend_relay_recovery_delay_seconds";
-        self.family(NAME, "histogram", "From a gap that was seen to the frame that filled it.");
+        self.family(NAME, MetricKind::Histogram, "From a gap that was seen to the frame that filled it.");
         let bucket = format!("{NAME}_bucket");
         for bits in EDGE_BITS {
             let edge = 1_u64 << bits;
@@ -210,7 +239,7 @@ impl Page {
     }
 
     /// A family with one row.
-    fn one(&mut self, name: &str, kind: &str, help: &str, device: &str, value: impl fmt::Display) {
+    fn one(&mut self, name: &str, kind: MetricKind, help: &str, device: &str, value: impl fmt::Display) {
         let name = format!("wiremend_relay_{name}");
         self.family(&name, kind, help);
         self.row(&name, &[("device", device)], value);
@@ -220,7 +249,7 @@ impl Page {
     fn each<V: fmt::Display>(
         &mut self,
         name: &str,
-        kind: &str,
+        kind: MetricKind,
         help: &str,
         devices: [&String; 2],
         values: [V; 2],
@@ -232,23 +261,17 @@ impl Page {
         }
     }
 
-    fn family(&mut self, name: &str, kind: &str, help: &str) {
-        let _ = writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
+        self.0.family(name, kind, help);
     }
 
     fn row(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
-        let labels: Vec<_> =
-            labels.iter().map(|(key, value)| format!("{key}=\"{}\"", escaped(value))).collect();
-        let _ = writeln!(self.0, "{name}{{{}}} {value}", labels.join(","));
+        self.0.row(name, labels, value);
     }
 }
 
 fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
-}
-
-fn escaped(value: &str) -> String {
-    value.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n")
 }
 
 /// The name and meaning of what an end of the link counts; highest levels are elsewhere.

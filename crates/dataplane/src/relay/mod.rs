@@ -17,7 +17,6 @@ pub mod metrics;
 mod notices;
 mod ports;
 mod queue;
-mod scrape;
 mod service;
 mod settings;
 mod status;

@@ -12,10 +12,11 @@ use std::time::Duration;
 use wiremend_units::{Span, Time};
 
 use super::carrier::{Carrier, Standing};
-use super::scrape::Scrape;
+use super::metrics::page;
 use super::{Hold, Settings, Unusable, Wishes};
 use crate::drive::Clock;
 use crate::net::{Interface, Refused, Watch};
+use crate::scrape::Scrape;
 use crate::sys::process::{self, Death};
 use crate::sys::wait::wait;
 
@@ -83,7 +84,7 @@ impl<'a> Supervisor<'a> {
         Wishes::forget(settings);
         let watch = Watch::open()?;
         let serve = |address| {
-            let served = Scrape::serve(address, settings, Arc::clone(restarts));
+            let served = Scrape::serve(address, page(settings, Arc::clone(restarts)));
             served.map_err(Unusable::io(format!("metrics at {address}")))
         };
         Ok((watch, settings.metrics.map(serve).transpose()?))

@@ -8,13 +8,18 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use rustls::{ClientConnection, StreamOwned};
+
 use crate::bus::resp::{self, Answer, Malformed};
+use crate::bus::tls::Tls;
 
 /// Where Redis is, and who asks.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Server {
     /// Its place.
     pub place: Place,
+    /// Encrypted, over TCP; without, anybody on the way may listen.
+    pub tls: Option<Tls>,
     /// The user of its access control list, with a password. Without, the default user without one.
     pub login: Option<(String, String)>,
     /// How long to wait for an answer.
@@ -54,6 +59,13 @@ pub enum Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            // What a server says that wants to know whom it talks to.
+            Self::Io(error) if error.to_string().contains("CertificateRequired") => {
+                write!(
+                    f,
+                    "it asks for a certificate of this node; set cert_file and key_file below [redis.tls]"
+                )
+            }
             Self::Io(error) => error.fmt(f),
             Self::Malformed(malformed) => malformed.fmt(f),
             Self::Refused(why) => write!(f, "refused: {why}"),
@@ -94,6 +106,12 @@ impl Stream for TcpStream {
     fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
         self.set_read_timeout(Some(timeout))?;
         self.set_write_timeout(Some(timeout))
+    }
+}
+
+impl Stream for StreamOwned<ClientConnection, TcpStream> {
+    fn set_timeout(&self, timeout: Duration) -> io::Result<()> {
+        self.sock.set_timeout(timeout)
     }
 }
 
@@ -192,7 +210,11 @@ fn dial(server: &Server) -> io::Result<Box<dyn Stream>> {
                 match TcpStream::connect_timeout(&address, server.patience) {
                     Ok(stream) => {
                         stream.set_nodelay(true)?;
-                        return Ok(Box::new(stream));
+                        stream.set_timeout(server.patience)?;
+                        return Ok(match &server.tls {
+                            Some(tls) => Box::new(tls.over(stream)?),
+                            None => Box::new(stream),
+                        });
                     }
                     Err(error) => last = error,
                 }

@@ -6,12 +6,16 @@
 //! enforce ([`acl_rules`]), and only while it holds the newest lease for that name.
 
 mod acl;
+mod board;
 mod connection;
 pub mod resp;
 mod store;
+mod tls;
 mod word;
 
-pub use acl::acl_rules;
+pub use acl::{acl_rules, planner_acl_rules};
+pub use board::Board;
 pub use connection::{Connection, Fault, Place, Server};
 pub use store::{Bell, Lease, Put, Standing, Store, Stored, Unfit};
-pub use word::{Deed, Doing, Repair, Sighting, Word};
+pub use tls::{Tls, TlsConfig, Uncertified};
+pub use word::{Action, Advice, Deed, Doing, Halt, Repair, Sighting, Word};

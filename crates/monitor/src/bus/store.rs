@@ -91,13 +91,7 @@ impl<F: Into<Fault>> From<F> for Unfit {
 impl Store {
     /// Connects as `node`, and looks whether the server keeps what it is told.
     pub fn open(server: &Server, node: Name) -> Result<Self, Unfit> {
-        let mut connection = Connection::open(server)?;
-        let info = text(connection.call(&[b"INFO", b"memory"])?)?;
-        let policy =
-            info.lines().find_map(|line| line.strip_prefix("maxmemory_policy:")).unwrap_or("unknown");
-        if policy != "noeviction" {
-            return Err(Unfit::Evicts(policy.to_owned()));
-        }
+        let connection = open(server)?;
         Ok(Self { connection, node })
     }
 
@@ -108,43 +102,14 @@ impl Store {
 
     /// Takes or renews the right to speak for this node, for so long. `None` if `holder` is not who has it.
     pub fn lease(&mut self, holder: &str, length: Duration) -> Result<Option<Lease>, Fault> {
-        let key = lease_key(&self.node);
-        let length = length.as_millis().to_string();
-        let words: [&[u8]; 6] =
-            [b"EVAL", LEASE.as_bytes(), b"1", key.as_bytes(), holder.as_bytes(), length.as_bytes()];
-        Ok(match number(&self.connection.call(&words)?)? {
-            0 => None,
-            fence => Some(Lease { fence }),
-        })
+        self::lease(&mut self.connection, &lease_key(&self.node), holder, length)
     }
 
     /// Says a word of one of this node's ports, and rings the bell of `whom`. A word that stands already is not said again.
     pub fn put<W: Word>(&mut self, lease: Lease, port: &Name, word: &W, whom: &Name) -> Result<Put, Fault> {
-        assert!(word.is_sound(), "only what makes sense is said");
-        let body = serde_json::to_vec(word).map_err(std::io::Error::other)?;
-        assert!(body.len() <= WORD_BYTES_MAX, "words are short");
         let about = PortName { node: self.node.clone(), port: port.clone() };
-        let (key, held) = (key::<W>(&about), lease_key(&self.node));
-        let (audit, bell) = (format!("{PREFIX}:audit"), bell(whom));
-        let (fence, about) = (lease.fence.to_string(), about.to_string());
-        let answer = self.connection.call(&[
-            b"EVAL",
-            PUT.as_bytes(),
-            b"3",
-            key.as_bytes(),
-            held.as_bytes(),
-            audit.as_bytes(),
-            fence.as_bytes(),
-            &body,
-            bell.as_bytes(),
-            about.as_bytes(),
-            W::KIND.as_bytes(),
-            AUDIT_LENGTH,
-        ])?;
-        Ok(match number(&answer)? {
-            0 => Put::Outdated,
-            version => Put::Stands(version),
-        })
+        let said = Said::new(&about, word, whom, &lease_key(&self.node), lease)?;
+        put(&self.connection.call(&said.words())?)
     }
 
     /// Says that the link at one of this node's ports was repaired. Anybody who may speak for the node may say so, lease or not.
@@ -166,26 +131,127 @@ impl Store {
 
     /// What stands about these ports.
     pub fn get<W: Word>(&mut self, ports: &[PortName]) -> Result<Standing<W>, Fault> {
-        let mut words = Vec::with_capacity(ports.len());
-        let mut senseless = 0;
-        for ports in ports.chunks(BATCH) {
-            let keys: Vec<String> = ports.iter().map(key::<W>).collect();
-            let commands: Vec<[&[u8]; 4]> =
-                keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"version", b"body"]).collect();
-            let commands: Vec<&[&[u8]]> = commands.iter().map(|words| &words[..]).collect();
-            for answer in self.connection.call_all(&commands)? {
-                match read(answer)? {
-                    Read::Nothing => words.push(None),
-                    Read::Senseless => {
-                        senseless += 1;
-                        words.push(None);
-                    }
-                    Read::Word(word) => words.push(Some(word)),
+        standing(&mut self.connection, ports)
+    }
+}
+
+/// What stands about these ports.
+pub(super) fn standing<W: Word>(
+    connection: &mut Connection,
+    ports: &[PortName],
+) -> Result<Standing<W>, Fault> {
+    let mut words = Vec::with_capacity(ports.len());
+    let mut senseless = 0;
+    for ports in ports.chunks(BATCH) {
+        let keys: Vec<String> = ports.iter().map(key::<W>).collect();
+        let commands: Vec<[&[u8]; 4]> =
+            keys.iter().map(|key| [&b"HMGET"[..], key.as_bytes(), b"version", b"body"]).collect();
+        let commands: Vec<&[&[u8]]> = commands.iter().map(|words| &words[..]).collect();
+        for answer in connection.call_all(&commands)? {
+            match read(answer)? {
+                Read::Nothing => words.push(None),
+                Read::Senseless => {
+                    senseless += 1;
+                    words.push(None);
                 }
+                Read::Word(word) => words.push(Some(word)),
             }
         }
-        Ok(Standing { words, senseless })
     }
+    Ok(Standing { words, senseless })
+}
+
+/// A word on its way.
+pub(super) struct Said {
+    key: String,
+    audit: String,
+    bell: String,
+    about: String,
+    kind: &'static str,
+    body: Vec<u8>,
+    fence: String,
+    held: String,
+}
+
+impl Said {
+    /// About a port, to ring the bell of `whom`, by the right of the lease that is kept under `held`.
+    pub(super) fn new<W: Word>(
+        about: &PortName,
+        word: &W,
+        whom: &Name,
+        held: &str,
+        lease: Lease,
+    ) -> Result<Self, Fault> {
+        assert!(word.is_sound(), "only what makes sense is said");
+        let body = serde_json::to_vec(word).map_err(std::io::Error::other)?;
+        assert!(body.len() <= WORD_BYTES_MAX, "words are short");
+        Ok(Self {
+            key: key::<W>(about),
+            audit: audit(),
+            bell: bell(whom),
+            about: about.to_string(),
+            kind: W::KIND,
+            body,
+            fence: lease.fence.to_string(),
+            held: held.to_owned(),
+        })
+    }
+
+    /// The command.
+    pub(super) fn words(&self) -> [&[u8]; 12] {
+        [
+            b"EVAL",
+            PUT.as_bytes(),
+            b"3",
+            self.key.as_bytes(),
+            self.held.as_bytes(),
+            self.audit.as_bytes(),
+            self.fence.as_bytes(),
+            &self.body,
+            self.bell.as_bytes(),
+            self.about.as_bytes(),
+            self.kind.as_bytes(),
+            AUDIT_LENGTH,
+        ]
+    }
+}
+
+/// What became of a word, by the answer.
+pub(super) fn put(answer: &Answer) -> Result<Put, Fault> {
+    if let Answer::Refused(why) = answer {
+        return Err(Fault::Refused(why.clone()));
+    }
+    Ok(match number(answer)? {
+        0 => Put::Outdated,
+        version => Put::Stands(version),
+    })
+}
+
+/// Takes or renews a lease.
+pub(super) fn lease(
+    connection: &mut Connection,
+    key: &str,
+    holder: &str,
+    length: Duration,
+) -> Result<Option<Lease>, Fault> {
+    let length = length.as_millis().to_string();
+    let words: [&[u8]; 6] =
+        [b"EVAL", LEASE.as_bytes(), b"1", key.as_bytes(), holder.as_bytes(), length.as_bytes()];
+    Ok(match number(&connection.call(&words)?)? {
+        0 => None,
+        fence => Some(Lease { fence }),
+    })
+}
+
+/// Connects, and looks whether the server keeps what it is told.
+pub(super) fn open(server: &Server) -> Result<Connection, Unfit> {
+    let mut connection = Connection::open(server)?;
+    let info = text(connection.call(&[b"INFO", b"memory"])?)?;
+    let policy = info.lines().find_map(|line| line.strip_prefix("maxmemory_policy:")).unwrap_or("unknown");
+    if policy != "noeviction" {
+        return Err(Unfit::Evicts(policy.to_owned()));
+    }
+    Ok(connection)
 }
 
 /// Hears when something was said that concerns a node.
@@ -222,6 +288,8 @@ enum Read<W> {
 fn read<W: Word>(answer: Answer) -> Result<Read<W>, Fault> {
     let items = match answer {
         Answer::Several(Some(items)) if items.len() == 2 => items,
+        // Whoever may write there may also make something else of it; that must not keep others from being heard.
+        Answer::Refused(why) if why.starts_with("WRONGTYPE") => return Ok(Read::Senseless),
         Answer::Refused(why) => return Err(Fault::Refused(why)),
         other => return Err(Fault::Unexpected(other)),
     };
@@ -239,7 +307,7 @@ fn read<W: Word>(answer: Answer) -> Result<Read<W>, Fault> {
     })
 }
 
-fn key<W: Word>(port: &PortName) -> String {
+pub(super) fn key<W: Word>(port: &PortName) -> String {
     format!("{PREFIX}:{}:{port}", W::KIND)
 }
 
@@ -247,11 +315,16 @@ fn lease_key(node: &Name) -> String {
     format!("{PREFIX}:lease:{node}")
 }
 
+/// The stream of who said what.
+pub(super) fn audit() -> String {
+    format!("{PREFIX}:audit")
+}
+
 fn bell(node: &Name) -> String {
     format!("{PREFIX}:bell:{node}")
 }
 
-fn number(answer: &Answer) -> Result<u64, Fault> {
+pub(super) fn number(answer: &Answer) -> Result<u64, Fault> {
     match answer {
         Answer::Number(number) if *number >= 0 => Ok(*number as u64),
         other => Err(Fault::Unexpected(other.clone())),
@@ -266,26 +339,31 @@ fn text(answer: Answer) -> Result<String, Fault> {
 }
 
 /// Takes a lease that is free, run out or the caller's own. The server's clock decides, so that those of daemons need not agree.
-/// The number stays when the lease ends: the next one is larger.
+/// The number stays when the lease ends: the next one is larger. One that would run for longer than anybody asks for is none: the server's
+/// clock went back.
 const LEASE: &str = "\
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local held = redis.call('HMGET', KEYS[1], 'holder', 'until', 'fence')
-local runs = held[2] and tonumber(held[2]) > now
+local left = (tonumber(held[2] or '0') or 0) - now
+local runs = left > 0 and left <= 2 * tonumber(ARGV[2])
 if runs and held[1] ~= ARGV[1] then return 0 end
-local fence = tonumber(held[3] or '0')
-if not runs or held[1] ~= ARGV[1] then fence = redis.call('HINCRBY', KEYS[1], 'fence', 1) end
-redis.call('HSET', KEYS[1], 'holder', ARGV[1], 'until', now + tonumber(ARGV[2]))
+local fence = tonumber(held[3] or '0') or 0
+if fence < 0 or fence > 1e15 or fence ~= math.floor(fence) then fence = 0 end
+if fence == 0 or not runs or held[1] ~= ARGV[1] then fence = fence + 1 end
+redis.call('HSET', KEYS[1], 'fence', string.format('%d', fence), 'holder', ARGV[1], 'until', now + tonumber(ARGV[2]))
 return fence";
 
-/// Says a word, unless a newer lease was given out or the word stands already.
+/// Says a word, unless a newer lease was given out or the word stands already. A version that somebody spoiled begins anew.
 const PUT: &str = "\
 local newest = redis.call('HGET', KEYS[2], 'fence')
-if newest and tonumber(newest) > tonumber(ARGV[1]) then return 0 end
+if newest and (tonumber(newest) or 0) > tonumber(ARGV[1]) then return 0 end
 local stands = redis.call('HMGET', KEYS[1], 'version', 'body')
-if stands[2] == ARGV[2] then return tonumber(stands[1]) end
-local version = redis.call('HINCRBY', KEYS[1], 'version', 1)
-redis.call('HSET', KEYS[1], 'body', ARGV[2])
+local version = tonumber(stands[1] or '0') or 0
+if version < 0 or version > 1e15 or version ~= math.floor(version) then version = 0 end
+if stands[2] == ARGV[2] and version > 0 then return version end
+version = version + 1
+redis.call('HSET', KEYS[1], 'version', string.format('%d', version), 'body', ARGV[2])
 redis.call('XADD', KEYS[3], 'MAXLEN', '~', ARGV[6], '*', 'about', ARGV[4], 'kind', ARGV[5], 'version', version, 'body', ARGV[2])
 redis.call('PUBLISH', ARGV[3], ARGV[4])
 return version";

@@ -15,7 +15,7 @@ pub trait Word: Serialize + DeserializeOwned {
 }
 
 /// What the receiving end sees. Said by the node that the port belongs to.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sighting {
     /// The loss of frames that arrive at the port, if the link corrupts.
@@ -23,6 +23,9 @@ pub struct Sighting {
     /// The last repair that it knows of, by number.
     #[serde(default)]
     pub repairs: u64,
+    /// The port has no carrier.
+    #[serde(default)]
+    pub down: bool,
 }
 
 /// That a link was repaired. Said by people; its version is the number of the repair.
@@ -86,5 +89,71 @@ impl Word for Deed {
             Doing::Protects { copies } => *copies >= 1,
             Doing::Abstains { why } => why.len() <= 500,
         }
+    }
+}
+
+/// What the planner of the fabric says should be done about a link, told to the port at each of its ends.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Advice {
+    /// What to do.
+    pub action: Action,
+    /// Whether what is sent from this end should be protected as long as the link carries frames.
+    pub protect: bool,
+    /// It is more than advice: a daemon that goes by it may act.
+    pub binding: bool,
+    /// Why, with the numbers.
+    pub why: String,
+}
+
+/// What to do about a link.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Let it be.
+    Nothing,
+    /// Keep it, protected.
+    Protect,
+    /// Take it out and have it repaired.
+    Drain,
+    /// Keep it as it is: it can neither go nor be protected.
+    Wait,
+}
+
+impl Action {
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Nothing => "nothing",
+            Self::Protect => "protect",
+            Self::Drain => "drain",
+            Self::Wait => "wait",
+        }
+    }
+}
+
+impl Word for Advice {
+    const KIND: &'static str = "advice";
+
+    fn is_sound(&self) -> bool {
+        self.why.len() <= 500
+    }
+}
+
+/// That the planner stopped acting, because too much went bad at once. Said by it, and taken back by people.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Halt {
+    /// It holds.
+    pub on: bool,
+    /// Why.
+    pub why: String,
+}
+
+impl Word for Halt {
+    const KIND: &'static str = "halt";
+
+    fn is_sound(&self) -> bool {
+        self.why.len() <= 500
     }
 }

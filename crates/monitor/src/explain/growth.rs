@@ -70,11 +70,18 @@ impl Growth {
         let pace = now.megabits_per_s.map_or(Pace::ANY, Pace::of_megabits);
         for (counter, value) in now.counters.iter() {
             let Some(earlier) = before.counters.get(counter) else { continue };
-            // Counters of codewords and symbols run faster than frames do.
-            let pace = if counts_frames(counter) { pace } else { Pace::ANY };
-            match step(earlier, value, elapsed, pace) {
-                Step::Counted(counted) => self.counted.add(counter, counted),
-                Step::Unknown => self.resets += 1,
+            let counted = if counts_frames(counter) {
+                match step(earlier, value, elapsed, pace) {
+                    Step::Counted(counted) => Some(counted),
+                    Step::Unknown => None,
+                }
+            } else {
+                // Codewords, symbols and bits run faster than frames do, in registers wide enough for that.
+                value.checked_sub(earlier)
+            };
+            match counted {
+                Some(counted) => self.counted.add(counter, counted),
+                None => self.resets += 1,
             }
         }
         if let (Some(earlier), Some(later)) = (before.carrier_changes, now.carrier_changes) {
@@ -84,5 +91,12 @@ impl Growth {
 }
 
 fn counts_frames(counter: Counter) -> bool {
-    !matches!(counter, Counter::RxSymbol | Counter::FecCorrected | Counter::FecUncorrectable)
+    let of_the_line = [
+        Counter::RxSymbol,
+        Counter::FecCorrected,
+        Counter::FecUncorrectable,
+        Counter::FecCorrectedBits,
+        Counter::RxBits,
+    ];
+    !of_the_line.contains(&counter) && !Counter::FEC_SYMBOLS.contains(&counter)
 }

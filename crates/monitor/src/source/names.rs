@@ -11,6 +11,8 @@ pub enum Group {
     Driver,
     /// Counters of RDMA devices (`hw_counters`).
     Rdma,
+    /// Statistics of switch chips (SAI), as `SONiC` keeps them.
+    Switch,
 }
 
 /// Which counter a name is, if it is one that matters here.
@@ -23,6 +25,7 @@ pub fn counter_of(group: Group, name: &str) -> Option<Counter> {
         Group::Interface => INTERFACE,
         Group::Driver => DRIVER,
         Group::Rdma => RDMA,
+        Group::Switch => SWITCH,
     };
     table.iter().find(|(known, _)| *known == name).map(|(_, counter)| *counter)
 }
@@ -53,6 +56,8 @@ const DRIVER: &[(&str, Counter)] = &[
     ("tx_pause_ctrl_phy", Counter::TxPauses),
     ("rx_fec_corrected_blocks_phy", Counter::FecCorrected),
     ("rx_fec_uncorrectable_blocks_phy", Counter::FecUncorrectable),
+    ("rx_corrected_bits_phy", Counter::FecCorrectedBits),
+    ("rx_bits_phy", Counter::RxBits),
     // ice.
     ("rx_crc_errors.nic", Counter::RxCrc),
     ("illegal_bytes.nic", Counter::RxSymbol),
@@ -108,13 +113,65 @@ const RDMA: &[(&str, Counter)] = &[
     ("retry_exceeded_err", Counter::RetriesExceeded),
 ];
 
+/// The interface of switch chips has no pair of good frames and all. Those that came whole are unicast and the others; what is an
+/// error there includes lengths that are not allowed, so that a wrong MTU looks like corruption until `explain` joins both ends.
+pub(super) const SWITCH: &[(&str, Counter)] = &[
+    ("SAI_PORT_STAT_IF_IN_UCAST_PKTS", Counter::RxGood),
+    ("SAI_PORT_STAT_IF_IN_NON_UCAST_PKTS", Counter::RxGood),
+    ("SAI_PORT_STAT_IF_OUT_UCAST_PKTS", Counter::TxGood),
+    ("SAI_PORT_STAT_IF_OUT_NON_UCAST_PKTS", Counter::TxGood),
+    ("SAI_PORT_STAT_IF_IN_ERRORS", Counter::RxCrc),
+    ("SAI_PORT_STAT_ETHER_RX_OVERSIZE_PKTS", Counter::RxLength),
+    ("SAI_PORT_STAT_ETHER_STATS_UNDERSIZE_PKTS", Counter::RxLength),
+    ("SAI_PORT_STAT_IF_IN_DISCARDS", Counter::RxDiscards),
+    ("SAI_PORT_STAT_IF_OUT_DISCARDS", Counter::TxDiscards),
+    ("SAI_PORT_STAT_PAUSE_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PAUSE_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_0_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_1_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_2_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_3_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_4_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_5_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_6_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_7_RX_PKTS", Counter::RxPauses),
+    ("SAI_PORT_STAT_PFC_0_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_1_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_2_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_3_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_4_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_5_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_6_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_PFC_7_TX_PKTS", Counter::TxPauses),
+    ("SAI_PORT_STAT_IF_IN_FEC_CORRECTABLE_FRAMES", Counter::FecCorrected),
+    ("SAI_PORT_STAT_IF_IN_FEC_NOT_CORRECTABLE_FRAMES", Counter::FecUncorrectable),
+    ("SAI_PORT_STAT_IF_IN_FEC_SYMBOL_ERRORS", Counter::RxSymbol),
+    ("SAI_PORT_STAT_IF_IN_FEC_CORRECTED_BITS", Counter::FecCorrectedBits),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S0", Counter::FecSymbols0),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S1", Counter::FecSymbols1),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S2", Counter::FecSymbols2),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S3", Counter::FecSymbols3),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S4", Counter::FecSymbols4),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S5", Counter::FecSymbols5),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S6", Counter::FecSymbols6),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S7", Counter::FecSymbols7),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S8", Counter::FecSymbols8),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S9", Counter::FecSymbols9),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S10", Counter::FecSymbols10),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S11", Counter::FecSymbols11),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S12", Counter::FecSymbols12),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S13", Counter::FecSymbols13),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S14", Counter::FecSymbols14),
+    ("SAI_PORT_STAT_IF_IN_FEC_CODEWORD_ERRORS_S15", Counter::FecSymbols15),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_name_is_known_once() {
-        for table in [INTERFACE, DRIVER, RDMA] {
+        for table in [INTERFACE, DRIVER, RDMA, SWITCH] {
             for (at, (name, _)) in table.iter().enumerate() {
                 assert!(table[..at].iter().all(|(before, _)| before != name), "{name}");
             }

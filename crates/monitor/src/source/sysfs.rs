@@ -1,11 +1,11 @@
 //! Counters of Linux, from the tree that the kernel mounts at `/sys` or one that looks like it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use crate::counter::Counters;
+use crate::counter::{Counter, Counters};
 use crate::snapshot::Snapshot;
 use crate::source::{Group, counter_of};
 
@@ -16,6 +16,8 @@ pub struct Sysfs {
     /// Counters that could not be read, each said once.
     missing: BTreeSet<Missing>,
     unsaid: Vec<Missing>,
+    /// Whether a port was up, and how often that had changed by then.
+    carriers: BTreeMap<String, (u64, bool)>,
 }
 
 /// A counter that is there and cannot be read, or has no number in it.
@@ -31,13 +33,15 @@ impl Sysfs {
     /// The kernel's own tree.
     pub const ROOT: &str = "/sys";
     /// Longer than any number in it.
-    const BYTES_MAX: u64 = 64;
+    const BYTES_MAX: usize = 64;
+    /// What a detector needs.
+    const FRAMES: [(&str, Counter); 2] = [("rx_packets", Counter::RxGood), ("rx_crc_errors", Counter::RxCrc)];
     /// More files than any device has counters.
     const FILES_MAX: usize = 4096;
 
     /// Of a tree.
     pub fn new(root: impl Into<PathBuf>) -> Self {
-        Self { root: root.into(), missing: BTreeSet::new(), unsaid: Vec::new() }
+        Self { root: root.into(), missing: BTreeSet::new(), unsaid: Vec::new(), carriers: BTreeMap::new() }
     }
 
     /// The interfaces with a device behind them, sorted.
@@ -78,9 +82,53 @@ impl Sysfs {
         })
     }
 
+    /// The same, of what a [detector](crate::Detector) needs and nothing else: with hundreds of ports once a second every file counts. What
+    /// the driver knows is not asked of the kernel.
+    pub fn read_frames(&mut self, interface: &str, driver: Counters) -> io::Result<Snapshot> {
+        check_name(interface)?;
+        let base = self.root.join("class/net").join(interface);
+        let mut counters = driver;
+        for (name, counter) in Self::FRAMES {
+            if driver.get(counter).is_some() {
+                continue;
+            }
+            let file = base.join("statistics").join(name);
+            match read_number(&file) {
+                Ok(value) => counters.set(counter, value),
+                // No such file: the interface is gone, or has no such counter.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    fs::metadata(&base)?;
+                }
+                Err(error) => self.miss(file, &error),
+            }
+        }
+        let has_fec = driver.get(Counter::FecSymbols0).is_some();
+        let carrier_changes = read_number(&base.join("carrier_changes")).ok();
+        Ok(Snapshot {
+            up: self.is_up(interface, &base, carrier_changes),
+            carrier_changes,
+            megabits_per_s: has_fec.then(|| read_number(&base.join("speed")).ok()).flatten(),
+            counters,
+        })
+    }
+
     /// Counters that could not be read and have not been said yet.
     pub fn unsaid(&mut self) -> Vec<Missing> {
         std::mem::take(&mut self.unsaid)
+    }
+
+    /// While its changes are the same as before, so is the carrier.
+    fn is_up(&mut self, interface: &str, base: &Path, changes: Option<u64>) -> bool {
+        if let (Some(changes), Some((then, up))) = (changes, self.carriers.get(interface))
+            && changes == *then
+        {
+            return *up;
+        }
+        let up = read_number(&base.join("carrier")).is_ok_and(|carrier| carrier == 1);
+        if let Some(changes) = changes {
+            self.carriers.insert(interface.to_owned(), (changes, up));
+        }
+        up
     }
 
     fn counters(&mut self, directory: &Path, group: Group) -> Counters {
@@ -130,9 +178,11 @@ fn check_name(interface: &str) -> io::Result<()> {
     if plain { Ok(()) } else { Err(io::Error::new(io::ErrorKind::InvalidInput, "no name of an interface")) }
 }
 
+/// The kernel gives a number whole, in one piece.
 fn read_number(file: &Path) -> io::Result<u64> {
-    let mut text = String::new();
-    File::open(file)?.take(Sysfs::BYTES_MAX).read_to_string(&mut text)?;
+    let mut bytes = [0; Sysfs::BYTES_MAX];
+    let length = File::open(file)?.read(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes[..length]);
     text.trim().parse().map_err(|_| {
         io::Error::new(io::ErrorKind::InvalidData, format!("`{}` is no count", text.trim().escape_debug()))
     })

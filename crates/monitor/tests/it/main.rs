@@ -2,9 +2,15 @@
 
 mod acting;
 mod detecting;
+mod encrypting;
 mod explaining;
+mod failing;
+mod planning;
 mod reading;
 mod recording;
 mod redis;
+mod showing;
 mod storing;
+mod switch;
 mod tree;
+mod world;

@@ -1,6 +1,6 @@
 //! What counters of real ports do: run over, begin anew, lag behind, go down.
 
-use wiremend_monitor::{Counted, Pace, Port, Reading, Thresholds, Untold, Verdict};
+use wiremend_monitor::{Counted, Fec, Pace, Port, Reading, Thresholds, Untold, Verdict};
 use wiremend_units::Time;
 
 #[test]
@@ -66,6 +66,7 @@ fn frames_between_two_reads_are_no_errors() {
         at: Time::from_ns(second * 1_000_000_000),
         up: true,
         carrier_changes: None,
+        fec: Fec::default(),
         counted: Counted::OkOfAll { ok, all },
     };
     port.on_reading(ok_of_all(1, 0, 0));
@@ -113,6 +114,7 @@ impl Story {
             at: Time::from_ns(self.second * 1_000_000_000),
             up: self.up,
             carrier_changes: Some(self.flaps),
+            fec: Fec::default(),
             counted: Counted::GoodAndBad { good: self.good, bad: self.bad },
         })
     }

@@ -36,7 +36,12 @@ impl Redis {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server { place: Place::Unix(self.socket()), login: None, patience: Duration::from_secs(5) }
+        Server { place: Place::Unix(self.socket()), tls: None, login: None, patience: Duration::from_secs(5) }
+    }
+
+    /// The same for somebody who does not wait long.
+    pub(crate) fn hasty(&self) -> Server {
+        Server { patience: Duration::from_millis(200), ..self.server() }
     }
 
     pub(crate) fn connection(&self) -> Connection {
@@ -89,6 +94,11 @@ fn spawn(directory: &TempDir, options: &[String]) -> io::Result<Child> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
+}
+
+/// Whether something may be missing on this machine.
+pub(crate) fn may_lack() -> bool {
+    !must_be_there()
 }
 
 #[expect(clippy::disallowed_methods, reason = "whether this runs where everything must be there")]

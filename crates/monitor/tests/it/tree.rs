@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use wiremend_monitor::{Counter, Counters, Sysfs};
+use wiremend_monitor::{Counter, Counters, Snapshot, Sysfs};
+use wiremend_units::Time;
 
 #[test]
 fn a_port_and_its_rdma_device_are_read_together() {
@@ -43,6 +44,23 @@ fn a_counter_without_a_number_is_said_once_and_left_out() {
         assert_eq!(said.len(), usize::from(round == 0));
         assert!(said.iter().all(|missing| missing.why.contains("no PMA")));
     }
+}
+
+#[test]
+fn a_daemon_reads_as_little_as_it_needs() {
+    let tree = tree();
+    let mut sysfs = Sysfs::new(tree.path());
+    let all = sysfs.read("eth0", Counters::default()).unwrap();
+    let few = sysfs.read_frames("eth0", Counters::default()).unwrap();
+    let counted = |port: &Snapshot| port.reading(Time::ZERO).map(|reading| reading.counted);
+    assert_eq!(counted(&few), counted(&all));
+    assert_eq!((few.up, few.carrier_changes), (all.up, all.carrier_changes));
+    assert_eq!(few.counters.get(Counter::OutOfSequence), None);
+    let driver = [(Counter::RxGood, 5), (Counter::RxCrc, 4)].into_iter().collect();
+    fs::remove_dir_all(tree.path().join("class/net/eth0/statistics")).unwrap();
+    assert_eq!(sysfs.read_frames("eth0", driver).unwrap().counters.get(Counter::RxCrc), Some(4));
+    assert!(sysfs.read_frames("eth0", Counters::default()).unwrap().reading(Time::ZERO).is_none());
+    assert!(sysfs.read_frames("eth9", Counters::default()).is_err());
 }
 
 #[test]

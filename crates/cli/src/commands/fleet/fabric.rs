@@ -58,7 +58,7 @@ impl Named {
         Ok(Self { tiers, name: fabric.clone() })
     }
 
-    fn of_file(file: &str) -> Result<Self, Failure> {
+    pub(super) fn of_file(file: &str) -> Result<Self, Failure> {
         let path = Path::new(file);
         if !path.exists() && path.extension().is_none() {
             let what = wiremend_scenario::or_nearest("fabric", file, &["facebook", "fat-tree", "leaf-spine"]);

@@ -27,6 +27,11 @@ pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
     }
 }
 
+/// The fabric of a file.
+pub(super) fn load_tiers(file: &Path) -> Result<wiremend_fabric::tiers::Tiers, Failure> {
+    Ok(fabric::Named::of_file(&file.to_string_lossy())?.tiers)
+}
+
 /// A longer file is no export that anybody made.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 

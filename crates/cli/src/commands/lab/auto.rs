@@ -70,7 +70,7 @@ fn tell(seen: &Loop) -> String {
     text
 }
 
-fn picture(seen: &Loop) -> Picture<'_> {
+pub(crate) fn picture(seen: &Loop) -> Picture<'_> {
     let mut moments = vec![(seen.corrupts_s, "corrupts", "the link corrupts")];
     moments.extend(seen.noticed_s.map(|at| (at, "noticed", "a daemon notices")));
     moments.extend(seen.protected_s.map(|at| (at, "protected", "both directions are protected")));

@@ -1,6 +1,6 @@
 //! `wiremend lab`: try things out between namespaces of this machine.
 
-mod auto;
+pub(crate) mod auto;
 mod down;
 mod roce;
 mod shell;

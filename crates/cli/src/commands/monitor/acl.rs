@@ -1,6 +1,6 @@
-//! `wiremend monitor acl`: the Redis user of a node.
+//! `wiremend monitor acl`: the Redis user of a node, or of a planner.
 
-use wiremend_monitor::bus::acl_rules;
+use wiremend_monitor::bus::{acl_rules, planner_acl_rules};
 
 use super::config::password;
 use crate::args::monitor::MonitorAcl as Asked;
@@ -9,7 +9,7 @@ use crate::terminal;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let secret = password(&asked.password_file)?;
-    let rules = acl_rules(&asked.node).join(" ");
+    let rules = if asked.planner { planner_acl_rules() } else { acl_rules(&asked.node) }.join(" ");
     terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", asked.node))?;
     Ok(Answer::Yes)
 }

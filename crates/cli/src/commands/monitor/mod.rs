@@ -2,11 +2,17 @@
 
 mod acl;
 mod config;
+mod control;
 mod explain;
+#[cfg(test)]
+mod histories;
 mod machine;
 mod record;
+mod release;
 mod repaired;
+mod retry;
 mod say;
+mod shown;
 mod watch;
 
 use crate::args::monitor::{Monitor, MonitorCommand};
@@ -15,6 +21,8 @@ use crate::failure::{Answer, Failure};
 pub(super) fn run(asked: &Monitor) -> Result<Answer, Failure> {
     match &asked.command {
         MonitorCommand::Run(asked) => watch::run(asked),
+        MonitorCommand::Control(asked) => control::run(asked),
+        MonitorCommand::Release(asked) => release::run(asked),
         MonitorCommand::CheckConfig(asked) => config::run(asked),
         MonitorCommand::Repaired(asked) => repaired::run(asked),
         MonitorCommand::Acl(asked) => acl::run(asked),

@@ -12,8 +12,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     if let Some(unknown) = asked.ports.iter().find(|port| !ports.contains(&port.as_str())) {
         return Err(Failure::Input(wiremend_scenario::or_nearest("port", unknown.as_str(), &ports)));
     }
-    let password = config.redis.password_file.as_deref().map(config::password).transpose()?;
-    let server = config.redis.server(&config.node, password);
+    let server = config::server(&config.redis, &config.node)?;
     let address = &config.redis.address;
     let unsaid = |why: &dyn std::fmt::Display| Failure::Environment(format!("Redis at {address}: {why}"));
     let mut store = Store::open(&server, config.node.clone()).map_err(|why| unsaid(&why))?;

@@ -4,7 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use wiremend_monitor::bus::Doing;
-use wiremend_monitor::{Config, Event, Verdict};
+use wiremend_monitor::control::{ControlEvent, Topology};
+use wiremend_monitor::{Config, Event, Foreseen, Verdict};
 
 use crate::args::monitor::Log;
 use crate::terminal;
@@ -38,10 +39,8 @@ impl<'a> Voice<'a> {
     }
 
     fn line(&self, mut value: Value) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        value["time_s"] = json!(now.as_secs_f64());
         value["node"] = json!(self.config.node);
-        eprintln!("{value}");
+        line(value);
     }
 
     fn json(&self, event: &Event) -> Value {
@@ -54,6 +53,11 @@ impl<'a> Voice<'a> {
                 };
                 json!({ "event": "saw", "port": port(link), "corrupting": loss })
             }
+            Event::Foresaw { link, foreseen } => {
+                let (Foreseen::Raised(forecast) | Foreseen::Cleared(forecast)) = foreseen;
+                let raised = matches!(foreseen, Foreseen::Raised(_));
+                json!({ "event": "foresaw", "port": port(link), "raised": raised, "forecast": forecast })
+            }
             Event::Did { link, doing } => json!({ "event": "did", "port": port(link), "doing": doing }),
             Event::Failed { link, why } => json!({ "event": "failed", "port": port(link), "why": why }),
             Event::Ousted => json!({ "event": "ousted" }),
@@ -64,6 +68,7 @@ impl<'a> Voice<'a> {
     fn text(&self, event: &Event) -> String {
         match event {
             Event::Saw { link, verdict } => self.saw(*link, verdict),
+            Event::Foresaw { link, foreseen } => self.foresaw(*link, foreseen),
             Event::Did { link, doing } => self.did(*link, doing),
             Event::Failed { link, why } => format!("{}: nothing was done: {why}", self.sent(*link)),
             Event::Ousted => {
@@ -87,6 +92,19 @@ impl<'a> Voice<'a> {
         }
     }
 
+    fn foresaw(&self, link: usize, foreseen: &Foreseen) -> String {
+        let port = &self.config.links[link].port;
+        match foreseen {
+            Foreseen::Raised(forecast) => format!(
+                "{port}: will corrupt; error correction of {} codewords lets expect a loss of {:.1e}",
+                forecast.codewords, forecast.frame_loss
+            ),
+            Foreseen::Cleared(forecast) => {
+                format!("{port}: no more to be expected than {:.1e}", forecast.frame_loss)
+            }
+        }
+    }
+
     fn did(&self, link: usize, doing: &Doing) -> String {
         let sent = self.sent(link);
         match doing {
@@ -99,4 +117,65 @@ impl<'a> Voice<'a> {
     fn sent(&self, link: usize) -> String {
         format!("{} to {}", self.config.links[link].port, self.config.links[link].peer)
     }
+}
+
+/// Says what a planner does.
+pub(super) struct PlannerVoice<'a> {
+    topology: &'a Topology,
+    log: Log,
+}
+
+impl<'a> PlannerVoice<'a> {
+    pub(super) fn new(topology: &'a Topology, log: Log) -> Self {
+        Self { topology, log }
+    }
+
+    pub(super) fn say(&self, events: &[ControlEvent]) {
+        for event in events {
+            match self.log {
+                Log::Text => terminal::say(&self.text(event)),
+                Log::Json => line(self.json(event)),
+            }
+        }
+    }
+
+    pub(super) fn remark(&self, text: &str) {
+        match self.log {
+            Log::Text => terminal::say(text),
+            Log::Json => line(json!({ "event": "remark", "text": text })),
+        }
+    }
+
+    fn text(&self, event: &ControlEvent) -> String {
+        match event {
+            ControlEvent::Leads => "this planner leads".to_owned(),
+            ControlEvent::Follows => "another planner leads; this one waits".to_owned(),
+            ControlEvent::Advised { link, action, why } => {
+                let name = self.topology.tiers().link_name(*link).replace(' ', " - ");
+                let because = if why.is_empty() { String::new() } else { format!(": {why}") };
+                format!("{name}: {}{because}", action.name())
+            }
+            ControlEvent::Halted(why) => format!("STOPPED: {why}"),
+            ControlEvent::Released => "goes on: somebody said so".to_owned(),
+        }
+    }
+
+    fn json(&self, event: &ControlEvent) -> Value {
+        match event {
+            ControlEvent::Leads => json!({ "event": "leads" }),
+            ControlEvent::Follows => json!({ "event": "follows" }),
+            ControlEvent::Advised { link, action, why } => {
+                let name = self.topology.tiers().link_name(*link);
+                json!({ "event": "advised", "link": name, "action": action, "why": why })
+            }
+            ControlEvent::Halted(why) => json!({ "event": "halted", "why": why }),
+            ControlEvent::Released => json!({ "event": "released" }),
+        }
+    }
+}
+
+fn line(mut value: Value) {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    value["time_s"] = json!(now.as_secs_f64());
+    eprintln!("{value}");
 }

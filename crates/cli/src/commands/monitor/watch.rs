@@ -5,51 +5,62 @@ use std::path::Path;
 use std::time::Duration;
 
 use wiremend_dataplane::drive::Clock;
-use wiremend_monitor::bus::{Bell, Fault, Server, Store, Unfit};
-use wiremend_monitor::{Config, Daemon, Event};
+use wiremend_monitor::bus::{Bell, Server, Store, Unfit};
+use wiremend_monitor::{Config, Daemon, Event, Name, Readout};
 use wiremend_units::{Span, Time};
 
 use super::config;
 use super::machine::ThisMachine;
+use super::retry::Retry;
 use super::say::Voice;
+use super::shown::Shown;
+use crate::args::VERSION;
 use crate::args::monitor::MonitorRun as Asked;
 use crate::failure::{Answer, Failure};
 use crate::{rundir, signals};
 
 /// How soon a signal is noticed.
 const NAP: Duration = Duration::from_millis(100);
-/// The server is tried again after this, then after twice as long, and so on.
-const PAUSE_MIN: Span = Span::from_ms(500);
-const PAUSE_MAX: Span = Span::from_ms(30_000);
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let config = config::load(&asked.config)?;
-    let password = config.redis.password_file.as_deref().map(config::password).transpose()?;
+    let server = config::server(&config.redis, &config.node)?;
+    ThisMachine::check(&config, &asked.sysfs)?;
     let _alone = alone(&asked.config)?;
     signals::catch()?;
     let voice = Voice::new(&config, asked.log);
-    let mut bus = Bus::new(config.redis.server(&config.node, password), &config, &voice);
+    let devices: Vec<String> = config.links.iter().map(|link| link.port.to_string()).collect();
+    let page = move |readout: &Readout| readout.page(VERSION, &devices);
+    let mut shown = Shown::open(&asked.shown, page)?;
+    let mut bus = Bus::new(server, &config, &voice);
     // A clock does not last for ever. What was seen stands in the store, from which the next daemon goes on.
-    while serve(asked, &config, &voice, &mut bus) == Ended::Worn {
-        bus.retry_at = Time::ZERO;
+    while serve(asked, &config, &voice, &mut bus, &mut shown) == Ended::Worn {
+        bus.retry = Retry::default();
     }
     Ok(Answer::Yes)
 }
 
 #[derive(PartialEq, Eq)]
-enum Ended {
+pub(super) enum Ended {
     Asked,
     /// The clock.
     Worn,
 }
 
-fn serve(asked: &Asked, config: &Config, voice: &Voice<'_>, bus: &mut Bus<'_>) -> Ended {
+fn serve(
+    asked: &Asked,
+    config: &Config,
+    voice: &Voice<'_>,
+    bus: &mut Bus<'_>,
+    shown: &mut Shown<Readout>,
+) -> Ended {
     let clock = Clock::start();
     let mut machine = ThisMachine::new(config, asked.sysfs.clone(), rundir::of(&asked.place), clock);
-    let holder = holder(config, &asked.config);
+    let holder = holder(&config.node, &asked.config);
     let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder);
     let mut due = clock.now();
     let end = asked.duration.map(|span| due.saturating_add(span));
+    let (mut polls, mut poll_seconds) = (0, 0.0);
     loop {
         let now = clock.now();
         if signals::caught().is_some() || end.is_some_and(|end| now >= end) {
@@ -62,12 +73,16 @@ fn serve(asked: &Asked, config: &Config, voice: &Voice<'_>, bus: &mut Bus<'_>) -
             // A poll that was missed is not made up for.
             due = now.saturating_add(Span::from_ns(config.poll.as_nanos() as u64));
             let events = daemon.watch(&mut machine);
+            polls += 1;
+            poll_seconds += clock.now().since(now).as_ns() as f64 / 1e9;
             voice.say(&events);
-            for missing in machine.unsaid() {
-                voice.remark(&format!("`{}` is left out: {}", missing.file.display(), missing.why));
+            for unsaid in machine.unsaid() {
+                voice.remark(&unsaid);
             }
             let events = bus.exchange(now, &mut daemon, &mut machine, false);
             voice.say(&events);
+            let (connected, disconnects) = (bus.open.is_some(), bus.disconnects);
+            shown.show(now, Readout { polls, poll_seconds, connected, disconnects, ..Readout::of(&daemon) });
         }
         let left = Duration::from_nanos(due.since(clock.now().min(due)).as_ns());
         if bus.rang(clock.now(), &mut daemon, left.min(NAP)) {
@@ -78,7 +93,7 @@ fn serve(asked: &Asked, config: &Config, voice: &Voice<'_>, bus: &mut Bus<'_>) -
 }
 
 /// One daemon at a time goes by a file.
-fn alone(config: &Path) -> Result<File, Failure> {
+pub(super) fn alone(config: &Path) -> Result<File, Failure> {
     let shown = config.display();
     let file = File::open(config).map_err(|error| Failure::Input(format!("{shown}: {error}")))?;
     match file.try_lock() {
@@ -94,10 +109,10 @@ fn alone(config: &Path) -> Result<File, Failure> {
 
 /// Who holds the lease of this node: the machine and the file, so that a daemon that begins anew has it at once and one that goes by
 /// another file has not.
-fn holder(config: &Config, file: &Path) -> String {
+pub(super) fn holder(name: &Name, file: &Path) -> String {
     let machine = fs::read_to_string("/etc/machine-id").unwrap_or_default();
     let file = file.canonicalize().unwrap_or_else(|_| file.to_owned());
-    format!("{}/{}{}", config.node, machine.trim(), file.display())
+    format!("{name}/{}{}", machine.trim(), file.display())
 }
 
 /// The connections to Redis, and when to try again.
@@ -106,16 +121,14 @@ struct Bus<'a> {
     server: Server,
     node: wiremend_monitor::Name,
     open: Option<(Store, Bell)>,
-    retry_at: Time,
-    pause: Span,
-    /// It was said that it cannot be reached.
-    said: bool,
+    retry: Retry,
+    disconnects: u64,
 }
 
 impl<'a> Bus<'a> {
     fn new(server: Server, config: &Config, voice: &'a Voice<'a>) -> Self {
         let node = config.node.clone();
-        Self { voice, server, node, open: None, retry_at: Time::ZERO, pause: PAUSE_MIN, said: false }
+        Self { voice, server, node, open: None, retry: Retry::default(), disconnects: 0 }
     }
 
     fn exchange(
@@ -125,7 +138,7 @@ impl<'a> Bus<'a> {
         machine: &mut ThisMachine,
         rang: bool,
     ) -> Vec<Event> {
-        if self.open.is_none() && now >= self.retry_at {
+        if self.open.is_none() && self.retry.is_due(now) {
             match self.connect() {
                 Ok(open) => {
                     self.open = Some(open);
@@ -137,8 +150,7 @@ impl<'a> Bus<'a> {
         let Some((store, _)) = &mut self.open else { return Vec::new() };
         match daemon.exchange(now, store, machine, rang) {
             Ok(events) => {
-                self.pause = PAUSE_MIN;
-                if std::mem::take(&mut self.said) {
+                if self.retry.on_success() {
                     self.voice.remark("Redis is back");
                 }
                 events
@@ -172,17 +184,10 @@ impl<'a> Bus<'a> {
     }
 
     fn lost(&mut self, now: Time, daemon: &mut Daemon, why: &Unfit) {
-        self.open = None;
+        self.disconnects += u64::from(self.open.take().is_some());
         daemon.on_disconnect();
-        self.retry_at = now.saturating_add(self.pause);
-        self.pause = (self.pause + self.pause).min(PAUSE_MAX);
-        if !std::mem::replace(&mut self.said, true) {
-            let advice = match why {
-                Unfit::Fault(Fault::Refused(_)) => "; `wiremend monitor acl` makes its user",
-                _ => "",
-            };
-            self.voice
-                .remark(&format!("no word with Redis: {why}{advice}; watching goes on, nothing is changed"));
+        if let Some(why) = self.retry.on_failure(now, why) {
+            self.voice.remark(&format!("{why}; watching goes on, nothing is changed"));
         }
     }
 }

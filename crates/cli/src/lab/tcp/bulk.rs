@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::connect;
 use crate::failure::Failure;
@@ -16,7 +16,7 @@ use crate::lab::rights::refused;
 use crate::lab::{go_on, pause};
 
 /// What arrived, and what it took.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub(crate) struct Stream {
     /// Bytes that the receiver read in each tenth of a second.
     pub(crate) tenths: Vec<u64>,

@@ -1,31 +1,25 @@
 //! Answering those who collect metrics: as much HTTP as that takes.
 //!
-//! It runs beside the process that watches and asks the one that carries frames, as anybody else would. Its threads have no privileges.
+//! Its threads have no privileges, few are heard at once, and each for a short time.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{Request, Settings, Status, metrics};
-use crate::control::ask;
 use crate::drive::Clock;
 use crate::sys::capability;
 
 /// Answers as long as it lives.
-pub(super) struct Scrape {
+pub struct Scrape {
     address: SocketAddr,
     over: Arc<AtomicBool>,
 }
 
-struct Desk {
-    socket: PathBuf,
-    device: String,
-    version: String,
-    restarts: Arc<AtomicU64>,
+struct Desk<P> {
+    page: P,
     open: AtomicUsize,
     over: Arc<AtomicBool>,
 }
@@ -37,24 +31,22 @@ const REQUEST_BYTES_MAX: usize = 8192;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Scrape {
-    pub(super) fn serve(
+    /// Answers at this address with what `page` gives, asked anew each time.
+    pub fn serve<P: Fn() -> String + Send + Sync + 'static>(
         address: SocketAddr,
-        settings: &Settings,
-        restarts: Arc<AtomicU64>,
+        page: P,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let over = Arc::new(AtomicBool::new(false));
-        let desk = Arc::new(Desk {
-            socket: settings.socket(),
-            device: settings.link.clone(),
-            version: settings.version.clone(),
-            restarts,
-            open: AtomicUsize::new(0),
-            over: Arc::clone(&over),
-        });
+        let desk = Arc::new(Desk { page, open: AtomicUsize::new(0), over: Arc::clone(&over) });
         thread::Builder::new().name("metrics".into()).spawn(move || desk.serve(&listener))?;
         Ok(Self { address, over })
+    }
+
+    /// Where it answers.
+    pub fn address(&self) -> SocketAddr {
+        self.address
     }
 }
 
@@ -66,7 +58,7 @@ impl Drop for Scrape {
     }
 }
 
-impl Desk {
+impl<P: Fn() -> String + Send + Sync + 'static> Desk<P> {
     fn serve(self: Arc<Self>, listener: &TcpListener) {
         if capability::keep_only(&[]).is_err() {
             return;
@@ -113,15 +105,10 @@ impl Desk {
         }
         let path = target.unwrap_or_default().split('?').next().unwrap_or_default();
         match (method, path) {
-            (Some("GET"), "/metrics") => answer("200 OK", &self.text()),
+            (Some("GET"), "/metrics") => answer("200 OK", &(self.page)()),
             (Some("GET"), _) => answer("404 Not Found", "only /metrics is here\n"),
             _ => answer("405 Method Not Allowed", "only GET is answered\n"),
         }
-    }
-
-    fn text(&self) -> String {
-        let status: Option<Status> = ask(&self.socket, &Request::Status).ok();
-        metrics::text(&self.version, &self.device, self.restarts.load(Ordering::Relaxed), status.as_ref())
     }
 }
 

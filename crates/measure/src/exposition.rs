@@ -1,0 +1,101 @@
+//! Numbers as Prometheus reads them (text exposition format 0.0.4).
+
+use std::fmt::{self, Write as _};
+
+/// A page of metrics in the making: a family is announced, its rows follow.
+#[derive(Clone, Debug, Default)]
+pub struct Exposition {
+    text: String,
+}
+
+/// What kind of numbers a family has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// It only grows, until it begins anew; its name ends in `_total`.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+    /// Counts below edges, with their sum.
+    Histogram,
+}
+
+impl Exposition {
+    /// An empty page.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Announces a family.
+    pub fn family(&mut self, name: &str, kind: Kind, help: &str) {
+        debug_assert_eq!(kind == Kind::Counter, name.ends_with("_total"), "{name}");
+        let kind = match kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// A row of the family that was announced last.
+    pub fn row(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
+        self.text.push_str(name);
+        for (at, (key, value)) in labels.iter().enumerate() {
+            self.text.push(if at == 0 { '{' } else { ',' });
+            let _ = write!(self.text, "{key}=\"{}\"", Escaped(value));
+        }
+        let _ = writeln!(self.text, "{} {value}", if labels.is_empty() { "" } else { "}" });
+    }
+
+    /// A family of one row.
+    pub fn one(
+        &mut self,
+        name: &str,
+        kind: Kind,
+        help: &str,
+        labels: &[(&str, &str)],
+        value: impl fmt::Display,
+    ) {
+        self.family(name, kind, help);
+        self.row(name, labels, value);
+    }
+
+    /// The page.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for c in self.0.chars() {
+            match c {
+                '\\' => f.write_str(r"\\")?,
+                '"' => f.write_str("\\\"")?,
+                '\n' => f.write_str(r"\n")?,
+                c => f.write_char(c)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_follow_their_family() {
+        let mut page = Exposition::new();
+        page.one("a_total", Kind::Counter, "All of a.", &[], 3);
+        page.family("b_ratio", Kind::Gauge, "A share.");
+        page.row("b_ratio", &[("device", "e\"0\\\n"), ("to", "x")], 1e-9);
+        assert_eq!(
+            page.finish(),
+            "# HELP a_total All of a.\n# TYPE a_total counter\na_total 3\n\
+             # HELP b_ratio A share.\n# TYPE b_ratio gauge\nb_ratio{device=\"e\\\"0\\\\\\n\",to=\"x\"} 0.000000001\n"
+        );
+    }
+}

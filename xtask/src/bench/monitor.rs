@@ -1,0 +1,133 @@
+//! `cargo xtask bench monitor`: a daemon with many ports, many daemons, a planner of a large fabric, and the loop of the lab.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use super::usage;
+use crate::shell::{self, call, command};
+
+/// Ports of the daemon, read once a second for so long.
+const PORTS: usize = 512;
+const WATCHED_S: u32 = 20;
+/// What it may take: a hundredth of a core, and bytes.
+const CORE_MAX: f64 = 0.01;
+const BYTES_MAX: u64 = 30_000_000;
+/// From a port that sees loss to a relay that is told, at the 99th percentile.
+const TOLD_S_MAX: f64 = 1.0;
+/// From a word about a link to advice, at most.
+const ADVISED_S_MAX: f64 = 0.1;
+/// From the first corrupted frame in the lab to protection.
+const PROTECTED_S_MAX: f64 = 3.0;
+
+/// Measures and prints; fails if an aim is missed.
+pub(super) fn run(program: &Path) -> Result<()> {
+    let mut missed = Vec::new();
+    missed.extend(daemon(program)?);
+    missed.extend(bus()?);
+    missed.extend(lab(program)?);
+    ensure!(missed.is_empty(), "slower or larger than it should be: {}", missed.join("; "));
+    Ok(())
+}
+
+/// A daemon that reads all ports of a large switch, without a Redis: that is the bus's to measure.
+fn daemon(program: &Path) -> Result<Vec<String>> {
+    let tree = shell::target_dir()?.join("bench-ports");
+    let file = lay_out(&tree)?;
+    let line =
+        format!("monitor run --config {} --sysfs {} --for {WATCHED_S}s", file.display(), tree.display());
+    let (_, usage) = usage::of(&call(program, &line))?;
+    fs::remove_dir_all(&tree).context("what was laid out")?;
+    let core = usage.cpu_s / usage.wall_s;
+    println!(
+        "a daemon with {PORTS} ports, read once a second: {:.2} % of a core, {:.1} MB",
+        core * 100.0,
+        usage.peak_bytes as f64 / 1e6
+    );
+    let mut missed = Vec::new();
+    if core > CORE_MAX {
+        missed.push(format!("a daemon takes {:.2} % of a core", core * 100.0));
+    }
+    if usage.peak_bytes > BYTES_MAX {
+        missed.push(format!("a daemon takes {} bytes", usage.peak_bytes));
+    }
+    Ok(missed)
+}
+
+/// A tree that looks as the kernel's, and a file that names its ports.
+fn lay_out(tree: &Path) -> Result<PathBuf> {
+    let mut text = "node = \"switch\"\n[redis]\naddress = \"/nowhere/redis.sock\"\n".to_owned();
+    for port in 0..PORTS {
+        let base = tree.join(format!("class/net/swp{port}"));
+        fs::create_dir_all(base.join("statistics")).context("a tree of ports")?;
+        let files = ["carrier", "carrier_changes", "statistics/rx_packets", "statistics/rx_crc_errors"];
+        let more = ["tx_packets", "rx_length_errors", "rx_missed_errors", "tx_dropped"]
+            .map(|name| format!("statistics/{name}"));
+        for name in files.iter().map(|&name| name.to_owned()).chain(more) {
+            fs::write(base.join(name), "1\n")?;
+        }
+        // What is there and does not matter has to be passed over.
+        for name in
+            ["collisions", "multicast", "rx_bytes", "tx_bytes", "rx_errors", "tx_errors", "rx_over_errors"]
+        {
+            fs::write(base.join("statistics").join(name), "1\n")?;
+        }
+        fs::write(base.join("speed"), "400000\n")?;
+        writeln!(text, "[[link]]\nport = \"swp{port}\"\npeer = \"host-{port}:eth0\"")?;
+    }
+    let file = tree.join("monitor.toml");
+    fs::write(&file, text)?;
+    Ok(file)
+}
+
+fn bus() -> Result<Vec<String>> {
+    let mut example = command("cargo run --quiet --release -p wiremend-monitor --example bus_speed");
+    let output = shell::output(&mut example)?;
+    let mut lines = output.lines().map(serde_json::from_str::<Value>);
+    let mut next = || lines.next().context("a measurement is missing")?.context("a measurement is no JSON");
+    let (swarm, planner) = (next()?, next()?);
+    let number = |of: &Value, key: &str| of[key].as_f64().with_context(|| format!("no {key} in {of}"));
+    let (told, acts) = (number(&swarm, "told")?, number(&swarm, "acts")?);
+    let daemons = number(&swarm, "daemons")?;
+    let p99 = number(&swarm, "p99_s")?;
+    println!(
+        "{daemons} daemons and one Redis: {told} links protected, each told {:.2} times; median {:.0} ms, 99 % {:.0} ms, at most {:.0} ms",
+        acts / told,
+        number(&swarm, "p50_s")? * 1e3,
+        p99 * 1e3,
+        number(&swarm, "max_s")? * 1e3
+    );
+    let (advised, repaired) = (number(&planner, "max_s")?, number(&planner, "repair_max_s")?);
+    println!(
+        "a planner of {} links, {} corrupting: reads all in {:.1} s; advice after {:.0} ms, at most {:.0} ms; after a repair at most {:.0} ms",
+        planner["links"],
+        planner["corrupting"],
+        number(&planner, "start_s")?,
+        number(&planner, "p50_s")? * 1e3,
+        advised * 1e3,
+        repaired * 1e3
+    );
+    let mut missed = Vec::new();
+    if (told * 2.0 - daemons).abs() > 0.5 || (acts - told).abs() > 0.5 {
+        missed.push(format!("of {daemons} daemons {told} were told, {acts} times"));
+    }
+    if p99 > TOLD_S_MAX {
+        missed.push(format!("telling takes {p99:.2} s"));
+    }
+    if advised > ADVISED_S_MAX || repaired > ADVISED_S_MAX {
+        missed.push(format!("advice takes {advised:.3} s, after a repair {repaired:.3} s"));
+    }
+    Ok(missed)
+}
+
+fn lab(program: &Path) -> Result<Vec<String>> {
+    let seen = shell::json(&mut call(program, "lab auto --json"))?;
+    let at = |key: &str| seen[key].as_f64().with_context(|| format!("the lab has no {key}"));
+    let protected = at("protected_s")? - at("corrupts_s")?;
+    println!("the lab: from the first corrupted frame to protection {protected:.2} s");
+    let late = protected > PROTECTED_S_MAX;
+    Ok(late.then(|| format!("protection takes {protected:.2} s")).into_iter().collect())
+}
