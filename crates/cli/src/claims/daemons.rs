@@ -2,12 +2,13 @@
 
 use std::process::Command;
 
+use serde_json::Value;
 use wiremend_monitor::{Detector, Sample, Thresholds};
 use wiremend_report::human;
 
 use super::joshi::source;
 use crate::commands::lab::auto::picture;
-use crate::lab::auto::Loop;
+use crate::lab::auto::{ENDS, Loop};
 use crate::ledger::number::number;
 use crate::ledger::{Claim, Finding, Judgement, Results};
 
@@ -18,8 +19,8 @@ const CLAIM: Claim = Claim {
     title: "daemons that find a corrupting link and protect it",
     source: source!("appendix C"),
     paper: "A daemon at each switch reads the counters of its ports every second, judges the loss over 100 M frames, and from 1e-8 on has the other end protect the link, which it tells by publish and subscribe of Redis",
-    method: "`wiremend lab auto`, with kernel TCP over a link that begins to lose 1e-3, real relays, a real Redis and a daemon at each end that knows of nothing. Reproduced if each time both directions are \
-             protected within 3 s of the first corrupted frame and 0.5 s after it was noticed, and let be within 3 s of the repair; and if errors that come evenly raise the alarm within the window at 1e-7, and never at 5e-9",
+    method: "The laboratory of wiremend lab auto: kernel TCP over a link that begins to lose 1e-3, real relays, a real Redis and a daemon at each end that knows of nothing. Reproduced if each time both directions are \
+             protected within 3 s of the first corrupted frame, each by the sending end 0.5 s after the other saw it, and let be within 3 s of the repair; and if errors that come evenly raise the alarm within the window at 1e-7, and never at 5e-9",
     runs: |_| Vec::new(),
     judge,
 };
@@ -39,11 +40,11 @@ fn judge(results: &Results<'_>) -> Finding {
         seen.iter().map(|one| of(one).unwrap_or(f64::INFINITY)).fold(0.0, f64::max)
     };
     let noticed = worst(|one| Some(one.noticed_s? - one.corrupts_s));
-    let told = worst(|one| Some(one.protected_s? - one.noticed_s?));
+    let told = worst(told);
     let protected = worst(|one| Some(one.protected_s? - one.corrupts_s));
     let let_be = worst(|one| Some(one.let_be_s? - one.repaired_s));
     judgement.must("seconds from the first corrupted frame to protection", number(protected).at_most(3.0));
-    judgement.must("seconds from noticing to protection of both directions", number(told).at_most(0.5));
+    judgement.must("seconds from an end that sees it to the other that protects", number(told).at_most(0.5));
     judgement.must("seconds from the repair until it is let be", number(let_be).at_most(3.0));
     let window = Thresholds::default().window_frames as f64;
     judgement.must(
@@ -57,10 +58,23 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     judgement.finding(
         format!(
-            "noticed after {noticed:.2} s, both directions protected {told:.2} s later, let be {let_be:.2} s after the repair; the worst of {asked}"
+            "noticed after {noticed:.2} s, protected {told:.2} s after an end saw it and {protected:.2} s after the first corrupted frame, let be {let_be:.2} s after the repair; the worst of {asked}"
         ),
-        "An alarm that waits for a full window, as printed, would come 12 s late on a full link of 100 Gb/s and hours late on a quiet one; a confidence bound on fewer frames says the same sooner",
+        "An alarm that waits for a full window, as printed, would come 12 s late on a full link of 100 Gb/s and hours late on a quiet one; a confidence bound on fewer frames says the same sooner. What is just above 1e-8 is not raised: 100 M frames have too few errors to tell it from what is below",
     )
+}
+
+/// From what one end sees to what the other does about it, in the slower direction.
+fn told(one: &Loop) -> Option<f64> {
+    let first = |node: &str, is_meant: &dyn Fn(&Value) -> bool| {
+        let said = one.decisions.iter().find(|said| said.said["node"] == node && is_meant(&said.said));
+        said.map(|said| said.at_s)
+    };
+    let sees = |said: &Value| said["event"] == "saw" && !said["corrupting"].is_null();
+    let protects = |said: &Value| said["event"] == "did" && said["doing"].get("protects").is_some();
+    let [(a, _), (b, _)] = ENDS;
+    let from = |sees_it: &str, does_it: &str| Some(first(does_it, &protects)? - first(sees_it, &sees)?);
+    Some(from(a, b)?.max(from(b, a)?))
 }
 
 fn row(loss: f64) -> Vec<String> {

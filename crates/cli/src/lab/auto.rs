@@ -55,7 +55,7 @@ const LASTS: Duration = Duration::from_secs(13);
 /// Redis answers within this, or does not work.
 const START: Duration = Duration::from_secs(10);
 /// The ports at which relays stand, and their nodes.
-const ENDS: [(&str, &str); 2] = [("host-a", "link-a"), ("host-b", "link-b")];
+pub(crate) const ENDS: [(&str, &str); 2] = [("host-a", "link-a"), ("host-b", "link-b")];
 
 impl Auto {
     /// Sees it. How far it is, is told to `progress`, as its only step.
