@@ -11,6 +11,7 @@ use wiremend_units::{Span, Time};
 
 use crate::frame::GAP_BYTES;
 use crate::pause::{Hold, Pauses};
+use crate::prefetch::prefetch;
 use crate::schedule::Schedule;
 use crate::store::FrameId;
 
@@ -66,6 +67,9 @@ pub(crate) struct Waiting {
 }
 
 const _: () = assert!(size_of::<Waiting>() == 16);
+
+/// Frames that wait behind the first, in one line of the cache.
+const ENTRIES_A_LINE: usize = 64 / size_of::<Waiting>();
 
 /// What became of a frame offered to a port.
 #[derive(PartialEq, Eq, Debug)]
@@ -134,6 +138,7 @@ impl Egress {
     }
 
     /// Whether a frame of that class could leave at once; `busy_until` is when the wire falls free.
+    #[inline]
     pub(crate) fn is_free(&self, now: Time, class: u8, busy_until: Time) -> bool {
         self.occupied == 0 && busy_until <= now && !(self.held != 0 && self.pauses.is_paused(class, now))
     }
@@ -161,6 +166,7 @@ impl Egress {
     }
 
     /// Takes a frame that waits in any case.
+    #[inline]
     pub(crate) fn admit(&mut self, now: Time, waiting: Waiting, class: u8) -> Taken {
         if !self.has_room(now, class, waiting.len) {
             return Taken::Dropped;
@@ -224,6 +230,7 @@ impl Egress {
 
     /// When the next frame may start, if the wire is free from `free_at` on; `None` if nothing waits, or all that does
     /// waits to be told.
+    #[inline]
     pub(crate) fn next_start(&self, free_at: Time) -> Option<Time> {
         if self.held & self.occupied == 0 {
             return (self.occupied != 0).then_some(free_at);
@@ -250,6 +257,7 @@ impl Egress {
         self.queues[usize::from(class)].backlog
     }
 
+    #[inline]
     fn queue(&mut self, waiting: Waiting, class: u8) {
         if class == self.apart {
             self.apart_bytes += u64::from(waiting.len);
@@ -355,7 +363,9 @@ impl Queue {
         }
         let first = std::mem::replace(&mut self.first, self.behind.pop_front().unwrap_or(Waiting::NONE));
         self.backlog = self.backlog - first.cost;
-        if self.behind.is_empty() {
+        if let Some(soon) = self.behind.get(ENTRIES_A_LINE - 1) {
+            prefetch(soon);
+        } else if self.behind.is_empty() {
             // The next ones start at the front again: a queue that was long once does not go round its memory for ever.
             self.behind.clear();
         }

@@ -86,11 +86,13 @@ impl Buffer {
     }
 
     /// Bytes above the reserve that an ingress and class may have now: t = α (m − m′).
+    #[inline]
     pub fn threshold(&self) -> Bytes {
         Bytes::new(self.config.alpha.of(self.shared_max - self.shared))
     }
 
     /// A frame has come in by `port`. Its neighbour may have to stop for it; see [`Buffer::poll`].
+    #[inline]
     pub fn admit(&mut self, port: u16, class: u8, len: u16) -> Admission {
         let (index, len) = (self.index(port, class), u64::from(len));
         let (reserve, is_lossless) = (self.reserve(class), self.is_lossless(class));
@@ -144,6 +146,7 @@ impl Buffer {
 
     /// A frame that came in by `port` leaves. Neighbours may go on for it, of this port or of others: what is free is free
     /// to all.
+    #[inline]
     pub fn release(&mut self, port: u16, class: u8, len: u16) {
         let (reserve, len) = (self.reserve(class), u64::from(len));
         let index = self.index(port, class);
@@ -269,10 +272,12 @@ impl Buffer {
         usize::from(class) * self.ports.len() + usize::from(port)
     }
 
+    #[inline]
     fn is_lossless(&self, class: u8) -> bool {
         self.config.lossless >> class & 1 != 0
     }
 
+    #[inline]
     fn reserve(&self, class: u8) -> u64 {
         if self.is_lossless(class) { self.config.reserve.get() } else { 0 }
     }
