@@ -24,6 +24,7 @@ const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
     mending::PING_PONG,
     mending::WORKLOADS,
+    mending::LOSSY,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
     fleet::CLAIMS,
@@ -33,6 +34,7 @@ const PAPERS: &[&[Claim]] = &[
     deadlock::CLAIMS,
     dcp::CLAIMS,
     mending::OWN,
+    linkguardian::OWN,
 ];
 
 /// All claims, in order.
