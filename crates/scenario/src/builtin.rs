@@ -70,6 +70,9 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/loop-time.toml",
     "claims/deadlock.toml",
     "claims/congestion.toml",
+    "claims/goodput.toml",
+    "claims/recovery.toml",
+    "claims/disorder.toml",
 ];
 
 /// Names and titles of all scenarios.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use wiremend_units::Bytes;
 
 use crate::pattern::Misfit;
-use crate::quantity::Within;
+use crate::quantity::{Probability, Within};
 use crate::scenario::Scenario;
 use crate::value::{self, Place, Placed, Refusal, Scalar, Shown, Value, as_value};
 
@@ -49,6 +49,9 @@ pub struct Trim {
     #[serde(with = "value::positive")]
     #[schemars(with = "Shown<Bytes>")]
     pub headers: Bytes,
+    /// The share of data packets that each port cuts by chance, whatever waits there: losses of a known rate, as testbeds make them. What
+    /// cannot be trimmed is not hit; a link that loses as much is an [[[impair]]](#impair).
+    pub share: Probability,
     /// What becomes of acknowledgements and notifications of a transport that can be trimmed.
     pub acks: TrimAcks,
 }
@@ -61,6 +64,7 @@ impl Default for Trim {
             weight: Placed::nowhere(TrimWeight::FanIn),
             fan_in: None,
             headers: Bytes::new(1_000_000),
+            share: Probability::ZERO,
             acks: TrimAcks::Drop,
         }
     }

@@ -15,6 +15,7 @@ pub(crate) mod purpose {
     pub(crate) const ENTROPY: u64 = 5;
     pub(crate) const MARKS: u64 = 6;
     pub(crate) const BALANCE: u64 = 7;
+    pub(crate) const TRIMS: u64 = 8;
 }
 
 pub(crate) struct Network {

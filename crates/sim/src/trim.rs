@@ -5,10 +5,11 @@
 //! they are not lost is a matter of that class's weight: see `build::trim`.
 
 use wiremend_measure::Trims;
-use wiremend_units::{LaneId, Span, Time};
+use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
 use wiremend_wire::Opcode;
 
 use crate::frame::{Frame, Kind};
+use crate::network::purpose;
 use crate::store::FrameId;
 use crate::wires::Wires;
 
@@ -27,6 +28,8 @@ pub(crate) struct Rule {
     pub(crate) acks: Acks,
     /// Connections know header-only packets.
     pub(crate) connections: bool,
+    /// Data packets that are cut by chance alone, in parts of 2³².
+    pub(crate) share_parts: u64,
 }
 
 /// What becomes of acknowledgements.
@@ -42,6 +45,8 @@ pub(crate) enum Acks {
 
 struct Port {
     threshold: Span,
+    /// Draws so far move it on.
+    random: u64,
     counts: Trims,
 }
 
@@ -56,13 +61,28 @@ enum Sort {
 
 impl Trimming {
     /// `thresholds`: by lane, the time that what waits there may take.
-    pub(crate) fn new(rule: Rule, thresholds: impl Iterator<Item = Span>) -> Self {
-        let port = |threshold| Port { threshold, counts: Trims::default() };
-        Self { rule, ports: thresholds.map(port).collect() }
+    pub(crate) fn new(rule: Rule, seed: u64, thresholds: impl Iterator<Item = Span>) -> Self {
+        let port = |(lane, threshold)| Port {
+            threshold,
+            random: stream_seed(seed, purpose::TRIMS, lane as u64),
+            counts: Trims::default(),
+        };
+        Self { rule, ports: thresholds.enumerate().map(port).collect() }
     }
 
     pub(crate) fn counts(&self, lane: LaneId) -> Trims {
         self.ports[lane.index()].counts
+    }
+}
+
+impl Port {
+    /// Whether chance wants a packet to be cut.
+    fn draws(&mut self, share_parts: u64) -> bool {
+        if share_parts == 0 {
+            return false;
+        }
+        self.random = self.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        mix(self.random) >> 32 < share_parts
     }
 }
 
@@ -95,7 +115,11 @@ impl Wires {
         let sort = rule.sort(frame);
         let is_long = egress.backlog_of(frame.class) > port.threshold;
         match sort {
-            Sort::Data if is_long || !egress.has_room(now, frame.class, frame.len) => {
+            Sort::Data
+                if is_long
+                    || !egress.has_room(now, frame.class, frame.len)
+                    || port.draws(rule.share_parts) =>
+            {
                 frame.trim(rule.class);
                 port.counts.trimmed += 1;
             }

@@ -23,8 +23,44 @@ pub(crate) struct Outcome {
     /// What was sampled, if the run samples something: by direction of a link and by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     series: BTreeMap<String, BTreeMap<String, Vec<Sample>>>,
+    /// What receivers had to do to know what they have.
+    #[serde(default)]
+    pub(crate) tracking: Tracking,
     /// How long it took to compute.
     pub(crate) took_s: f64,
+}
+
+/// What receivers had to do to know what they have, over all hosts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tracking {
+    /// Packets that had been received before: sent again, or copied, in vain.
+    pub(crate) duplicates: u64,
+    /// Packets that were looked up, and the accesses to memory that this took.
+    pub(crate) packets: u64,
+    pub(crate) steps: u64,
+    /// The most bytes in use at once, of what is taken as needed.
+    pub(crate) peak_bytes: u64,
+    /// The largest distance of a packet from the first missing one.
+    pub(crate) disorder_max: u64,
+    /// Payload of messages completely received.
+    pub(crate) delivered_bytes: u64,
+    pub(crate) delivered_messages: u64,
+}
+
+impl Tracking {
+    fn new(results: &Results) -> Self {
+        let mut sum = Self::default();
+        for host in &results.hosts {
+            sum.duplicates += host.duplicates;
+            sum.packets += host.steps.packets;
+            sum.steps += host.steps.steps;
+            sum.peak_bytes = sum.peak_bytes.max(host.steps.peak_bytes);
+            sum.disorder_max = sum.disorder_max.max(host.steps.disorder_max);
+            sum.delivered_bytes += host.delivered_bytes;
+            sum.delivered_messages += host.delivered_messages;
+        }
+        sum
+    }
 }
 
 /// A point of a series: when in nanoseconds, and what.
@@ -66,6 +102,7 @@ impl Outcome {
             lanes: graph.lanes().map(lane).collect(),
             episodes: results.episodes,
             series: BTreeMap::new(),
+            tracking: Tracking::new(results),
             took_s,
         }
     }

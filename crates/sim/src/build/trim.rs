@@ -19,6 +19,7 @@ use crate::trim::{Acks, Rule, Trimming};
 /// How every port of every switch trims.
 pub(super) struct Plan {
     rule: Rule,
+    seed: u64,
     headers_bytes_max: u64,
     /// By lane; those that hosts send over mean nothing.
     thresholds: Vec<Span>,
@@ -71,13 +72,19 @@ pub(super) fn plan(
         TrimAcks::Keep => Acks::Keep,
         TrimAcks::Control => Acks::Control,
     };
-    let rule = Rule { class: trim.class.get(), acks, connections: net.transport.trims };
-    Ok(Some(Plan { rule, headers_bytes_max: trim.headers.get(), thresholds, schedules }))
+    let rule = Rule {
+        class: trim.class.get(),
+        acks,
+        connections: net.transport.trims,
+        share_parts: (trim.share.get() * (1_u64 << 32) as f64).round() as u64,
+    };
+    let seed = net.seed;
+    Ok(Some(Plan { rule, seed, headers_bytes_max: trim.headers.get(), thresholds, schedules }))
 }
 
 impl Plan {
     pub(super) fn trimming(&self) -> Trimming {
-        Trimming::new(self.rule, self.thresholds.iter().copied())
+        Trimming::new(self.rule, self.seed, self.thresholds.iter().copied())
     }
 
     /// The queues of a port.

@@ -1,8 +1,12 @@
 //! D: Li et al. (SIGCOMM 2025), RDMA over fabrics that lose packets: trimming switches, and what it is compared with.
 
+mod goodput;
+mod recovery;
+mod tracking;
+
 use crate::ledger::Claim;
 
-pub(super) const CLAIMS: &[Claim] = &[];
+pub(super) const CLAIMS: &[Claim] = &[goodput::CLAIM, recovery::CLAIM, tracking::CLAIM];
 
 /// The paper, for which the place in its slides follows.
 macro_rules! source {
@@ -10,5 +14,4 @@ macro_rules! source {
         concat!("Li et al., Revisiting RDMA Reliability for Lossy Fabrics, SIGCOMM 2025, ", $place)
     };
 }
-#[expect(unused_imports, reason = "claims follow")]
 use source;
