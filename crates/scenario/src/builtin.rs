@@ -70,6 +70,14 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/loop-time.toml",
     "claims/deadlock.toml",
     "claims/congestion.toml",
+    "claims/trim-incast.toml",
+    "claims/unequal.toml",
+    "claims/collectives.toml",
+    "claims/websearch.toml",
+    "claims/incast.toml",
+    "claims/long-headroom.toml",
+    "claims/far-racks.toml",
+    "claims/requirements.toml",
 ];
 
 /// Names and titles of all scenarios.

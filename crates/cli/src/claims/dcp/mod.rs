@@ -1,8 +1,23 @@
 //! D: Li et al. (SIGCOMM 2025), RDMA over fabrics that lose packets: trimming switches, and what it is compared with.
 
+mod collectives;
+mod control_plane;
+mod far_apart;
+mod requirements;
+mod scheme;
+mod unequal;
+mod web_search;
+
 use crate::ledger::Claim;
 
-pub(super) const CLAIMS: &[Claim] = &[];
+pub(super) const CLAIMS: &[Claim] = &[
+    unequal::CLAIM,
+    collectives::CLAIM,
+    far_apart::CLAIM,
+    web_search::CLAIM,
+    control_plane::CLAIM,
+    requirements::CLAIM,
+];
 
 /// The paper, for which the place in its slides follows.
 macro_rules! source {
@@ -10,5 +25,4 @@ macro_rules! source {
         concat!("Li et al., Revisiting RDMA Reliability for Lossy Fabrics, SIGCOMM 2025, ", $place)
     };
 }
-#[expect(unused_imports, reason = "claims follow")]
 use source;
