@@ -73,6 +73,14 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/goodput.toml",
     "claims/recovery.toml",
     "claims/disorder.toml",
+    "claims/trim-incast.toml",
+    "claims/unequal.toml",
+    "claims/collectives.toml",
+    "claims/websearch.toml",
+    "claims/incast.toml",
+    "claims/long-headroom.toml",
+    "claims/far-racks.toml",
+    "claims/requirements.toml",
 ];
 
 /// Names and titles of all scenarios.
