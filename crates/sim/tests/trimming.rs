@@ -142,6 +142,25 @@ fn threads_and_seeds_agree() {
     }
 }
 
+/// A share of the packets is cut where nothing waits: of 11 000 a tenth, within five standard deviations.
+#[test]
+fn chance_cuts_its_share_whatever_waits() {
+    let cut = |share: &str, seed| {
+        let text = incast(1, &format!("threshold = \"1MB\"\nshare = {share}"));
+        let results = run_with(&text, &Options::new(seed)).0;
+        (bottleneck(&results).trimmed, results.hosts[0].tx_frames)
+    };
+    let (trimmed, sent) = cut("0.1", 7);
+    let (expected, deviation) = (sent as f64 * 0.1, (sent as f64 * 0.09).sqrt());
+    assert!(sent > 10_000 && (trimmed as f64 - expected).abs() < 5.0 * deviation, "{trimmed} of {sent}");
+    assert_ne!(trimmed, cut("0.1", 8).0, "each seed has its own luck");
+    assert_eq!(cut("0", 7).0, 0);
+    let all = run(&incast(1, "threshold = \"1MB\"\nshare = 1"));
+    let last = &all.hosts[23];
+    assert!(last.raw_frames > 10_000);
+    assert_eq!(last.raw_bytes, last.raw_frames * 64, "what has come is headers alone");
+}
+
 #[test]
 fn a_product_above_the_buffer_is_refused() {
     let text =
