@@ -1,5 +1,6 @@
 //! D7: a control plane that loses nothing, and losses that need no timer.
 
+use wiremend_measure::TimeoutCause;
 use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
@@ -106,6 +107,9 @@ fn judge(results: &Results<'_>) -> Finding {
     let without = dropped.summary.trims;
     judgement.must("headers lost where acknowledgements are dropped", count(without.headers_dropped).is(0));
     judgement.must("timeouts there", number(dropped.summary.timeouts.total() as f64).at_least(1.0));
+    let timeouts = dropped.summary.timeouts;
+    let others = timeouts.total() - timeouts.of(TimeoutCause::TailAck);
+    judgement.must("timeouts there that are not for want of an acknowledgement", count(others).is(0));
     judgement.table(
         &["", "trimmed", "headers lost", "acknowledgements lost", "sent again", "timeouts", "slowest flow"],
         rows,

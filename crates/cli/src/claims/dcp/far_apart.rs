@@ -38,7 +38,7 @@ struct Distance {
     hold: [&'static str; 3],
     /// Four round trips: the timer of MP-RDMA.
     timer: &'static str,
-    /// Ten round trips: that of DCP, since a packet may be trimmed several times before one of its message arrives.
+    /// Ten round trips: that of DCP. With four, two of 1801 flows met it in a full run although nothing was lost.
     last_resort: &'static str,
 }
 

@@ -128,7 +128,7 @@ fn judge(results: &Results<'_>) -> Finding {
     )
 }
 
-const REASON: &str = "Selective repeat as IRN has it enters recovery once, sends again what is missing at that moment and stays there until all of that is acknowledged: this bounds what it sends for nothing to some tens of per cent, and costs it a sixth to a third of its goodput. It is go-back-N, which the NIC of the paper's \
+const REASON: &str = "Selective repeat as IRN has it sends a missing packet once in a recovery and leaves it only when all is acknowledged: a seventh to a quarter of the packets is sent for nothing, and a sixth to a third of the goodput is lost. It is go-back-N, which the NIC of the paper's \
                       testbed does, whose goodput collapses: it sends all that follows again for each packet that was overtaken. MP-RDMA does too, where a slow way lags by more than the 64 packets that its receiver remembers, and does not with 2048";
 
 fn figure(results: &Results<'_>) -> Plot {

@@ -131,7 +131,7 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 const WHY: &str = "Without congestion control each sender keeps a window under way whatever comes back, and each header is answered with a packet that meets the same queue. With it the queue is short, hardly anything is trimmed, and what remains is the choice of a way for each packet; MP-RDMA, which has its own \
-                   marks and windows, comes close. Where 128 hosts send to one, nothing but that one link counts: IRN, whose timers keep its senders quiet, is done as soon as DCP with congestion control; without it headers take most of the link";
+                   marks and windows, comes close. Where 128 hosts send to one, IRN is done on average as soon as DCP with congestion control, for all its timeouts; without it the headers take the larger part of the one link that counts, by the weight of their class";
 
 /// DCP is told of all that it loses.
 fn check_told(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
