@@ -50,7 +50,7 @@ pub struct Trim {
     #[schemars(with = "Shown<Bytes>")]
     pub headers: Bytes,
     /// The share of data packets that each port cuts by chance, whatever waits there: losses of a known rate, as testbeds make them. What
-    /// cannot be trimmed is not hit; a link that loses as much is an [[[impair]]](#impair).
+    /// cannot be trimmed is not hit; a link that loses as much is an `[[impair]]`.
     pub share: Probability,
     /// What becomes of acknowledgements and notifications of a transport that can be trimmed.
     pub acks: TrimAcks,
