@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use wiremend_units::Span;
 
 use crate::agent::{Conduct, Link, Protect};
@@ -50,6 +51,12 @@ pub struct RedisConfig {
 impl RedisConfig {
     /// How long a daemon waits for an answer.
     const PATIENCE: Duration = Duration::from_secs(2);
+
+    /// Whether what it says goes together.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let Some(tls) = &self.tls else { return Ok(()) };
+        tls.check(&self.address).map_err(|why| format!("[redis.tls]: {why}"))
+    }
 
     /// The server, with the password that was in the file. Reads certificates, where there are to be such.
     pub fn server(&self, node: &Name, password: Option<String>) -> Result<Server, Uncertified> {
@@ -112,11 +119,7 @@ impl std::error::Error for BadConfig {}
 impl Config {
     /// Understands a text.
     pub fn parse(text: &str) -> Result<Self, BadConfig> {
-        let file: File = toml::from_str(text).map_err(|error| BadConfig {
-            place: error.span().map(|span| place(text, span.start)),
-            why: error.message().trim().replace('\n', "; "),
-        })?;
-        file.check().map_err(|why| BadConfig { place: None, why })
+        understand(text, File::check)
     }
 }
 
@@ -159,9 +162,7 @@ impl File {
                 self.act.target_loss
             ));
         }
-        if let Some(tls) = &self.redis.tls {
-            tls.check(&self.redis.address).map_err(|why| format!("[redis.tls]: {why}"))?;
-        }
+        self.redis.check()?;
         let mut ports = BTreeSet::new();
         let mut peers = BTreeSet::new();
         let (mut links, mut sources) = (Vec::new(), Vec::new());
@@ -203,7 +204,19 @@ fn second() -> String {
     "1s".to_owned()
 }
 
-pub(crate) fn place(text: &str, offset: usize) -> (usize, usize) {
+/// What a file says, if it keeps the rules for its text and those for its meaning.
+pub(crate) fn understand<F: DeserializeOwned, C>(
+    text: &str,
+    check: impl FnOnce(F) -> Result<C, String>,
+) -> Result<C, BadConfig> {
+    let file = toml::from_str(text).map_err(|error| BadConfig {
+        place: error.span().map(|span| place(text, span.start)),
+        why: error.message().trim().replace('\n', "; "),
+    })?;
+    check(file).map_err(|why| BadConfig { place: None, why })
+}
+
+fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = &text[..offset.min(text.len())];
     let line = before.matches('\n').count() + 1;
     let column = before.rsplit('\n').next().map_or(0, |last| last.chars().count()) + 1;

@@ -223,19 +223,11 @@ impl Value for LinkSet {
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
-        let named = |item: &Scalar| match item.text()? {
-            "" => Err(Refusal::Type),
-            name => Ok(name.to_owned()),
-        };
         match scalar {
             Scalar::Text(text) if text == "all" => Ok(Self::All),
             Scalar::Text(text) if text == "hosts" => Ok(Self::Hosts),
             Scalar::Text(text) if text == "switches" => Ok(Self::Switches),
-            Scalar::List(items) if items.is_empty() => {
-                Err(format!("the list is empty; expected {}", Self::expected()).into())
-            }
-            Scalar::List(items) => items.iter().map(named).collect::<Result<_, _>>().map(Self::Named),
-            scalar => named(scalar).map(|name| Self::Named(vec![name])),
+            names => read_names::<Self>(names).map(Self::Named),
         }
     }
 
@@ -244,7 +236,7 @@ impl Value for LinkSet {
             Self::All => "all",
             Self::Hosts => "hosts",
             Self::Switches => "switches",
-            Self::Named(names) => return Scalar::List(names.iter().cloned().map(Scalar::Text).collect()),
+            Self::Named(names) => return write_names(names),
         };
         Scalar::Text(word.to_owned())
     }
@@ -273,18 +265,10 @@ impl Value for SwitchSet {
     }
 
     fn read(scalar: &Scalar) -> Result<Self, Refusal> {
-        let named = |item: &Scalar| match item.text()? {
-            "" => Err(Refusal::Type),
-            name => Ok(name.to_owned()),
-        };
         match scalar {
             Scalar::Text(text) if text == "edge" => Ok(Self::Edge),
             Scalar::Text(text) if text == "core" => Ok(Self::Core),
-            Scalar::List(items) if items.is_empty() => {
-                Err(format!("the list is empty; expected {}", Self::expected()).into())
-            }
-            Scalar::List(items) => items.iter().map(named).collect::<Result<_, _>>().map(Self::Named),
-            scalar => named(scalar).map(|name| Self::Named(vec![name])),
+            names => read_names::<Self>(names).map(Self::Named),
         }
     }
 
@@ -292,12 +276,31 @@ impl Value for SwitchSet {
         match self {
             Self::Edge => Scalar::Text("edge".to_owned()),
             Self::Core => Scalar::Text("core".to_owned()),
-            Self::Named(names) => Scalar::List(names.iter().cloned().map(Scalar::Text).collect()),
+            Self::Named(names) => write_names(names),
         }
     }
 }
 
 as_value!(SwitchSet);
+
+/// One name, or a list of some.
+fn read_names<V: Value>(scalar: &Scalar) -> Result<Vec<String>, Refusal> {
+    let named = |item: &Scalar| match item.text()? {
+        "" => Err(Refusal::Type),
+        name => Ok(name.to_owned()),
+    };
+    match scalar {
+        Scalar::List(items) if items.is_empty() => {
+            Err(format!("the list is empty; expected {}", V::expected()).into())
+        }
+        Scalar::List(items) => items.iter().map(named).collect(),
+        scalar => named(scalar).map(|name| vec![name]),
+    }
+}
+
+fn write_names(names: &[String]) -> Scalar {
+    Scalar::List(names.iter().cloned().map(Scalar::Text).collect())
+}
 
 /// Where the sizes of flows come from.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,6 +4,7 @@ use wiremend_fabric::{Graph, Plan, Routes};
 use wiremend_proto::{cc, dcp, rc, sr};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
+use crate::frame;
 use crate::repeat::Repeats;
 
 /// Names of random streams: one per purpose, so that no purpose disturbs another.
@@ -103,6 +104,16 @@ impl Transport {
             unreachable!("a connection has the engine of its run");
         };
         config
+    }
+
+    /// The length of the frame that carries a packet of a connection.
+    #[inline]
+    pub(crate) fn frame_len(&self, packet: &rc::Packet) -> u16 {
+        match self.engine {
+            Engine::GoBack => frame::len_of(packet),
+            Engine::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
+            Engine::Trimming(_) => frame::len_of_placed(packet),
+        }
     }
 }
 

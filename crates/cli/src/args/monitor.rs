@@ -47,6 +47,18 @@ Examples:
   wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1m"
 )]
 pub(crate) struct MonitorRun {
+    #[command(flatten)]
+    pub(crate) service: Service,
+    /// Where the kernel's tree is
+    #[arg(long, value_name = "DIR", default_value = "/sys")]
+    pub(crate) sysfs: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: super::operate::RunDir,
+}
+
+/// What runs until it is stopped: by which file, how long, and how it tells of itself.
+#[derive(Args, Debug)]
+pub(crate) struct Service {
     /// The file to go by
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
@@ -56,13 +68,8 @@ pub(crate) struct MonitorRun {
     /// How it says what happens
     #[arg(long, value_enum, default_value_t = Log::Text)]
     pub(crate) log: Log,
-    /// Where the kernel's tree is
-    #[arg(long, value_name = "DIR", default_value = "/sys")]
-    pub(crate) sysfs: PathBuf,
     #[command(flatten)]
     pub(crate) shown: Shown,
-    #[command(flatten)]
-    pub(crate) place: super::operate::RunDir,
 }
 
 /// How it looks to Prometheus.
@@ -94,17 +101,8 @@ Examples:
   wiremend monitor control --config /etc/wiremend/planner.toml --metrics-listen 9471 --log json"
 )]
 pub(crate) struct MonitorControl {
-    /// The file to go by
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: PathBuf,
-    /// Stop after this time [default: at Ctrl-C]
-    #[arg(long = "for", value_name = "TIME", value_parser = parse_span)]
-    pub(crate) duration: Option<Span>,
-    /// How it says what happens
-    #[arg(long, value_enum, default_value_t = Log::Text)]
-    pub(crate) log: Log,
     #[command(flatten)]
-    pub(crate) shown: Shown,
+    pub(crate) service: Service,
 }
 
 /// Let planners act again, after too much had turned bad at once

@@ -18,8 +18,9 @@ fn a_daemon_tells_the_other_end_what_it_sees() {
     port(&spine_tree, 0, 0);
     let mut leaf = daemon(directory.path(), &leaf_tree, "leaf-1", "spine-3:eth0");
     let mut spine = daemon(directory.path(), &spine_tree, "spine-3", "leaf-1:eth0");
-    let second =
-        wiremend(&["monitor", "run", "--config", directory.path().join("leaf-1.toml").to_str().unwrap()]);
+    leaf.says("`leaf-1` only observes; links that it watches: 1");
+    let file = directory.path().join("leaf-1.toml");
+    let second = wiremend(&["monitor", "run", "--for", "10s", "--config", file.to_str().unwrap()]);
     assert_eq!(second.code, Some(3), "{}", second.stderr);
     assert!(second.stderr.contains("another daemon goes by"), "{}", second.stderr);
     std::thread::sleep(Duration::from_millis(300));

@@ -7,7 +7,7 @@ use wiremend_fabric::tiers::{NamedTierLink, Parts, Tiers};
 use wiremend_units::Rate;
 
 use crate::agent::Protect;
-use crate::config::{BadConfig, RedisConfig, place};
+use crate::config::{BadConfig, RedisConfig, understand};
 use crate::control::controller::Limits;
 use crate::name::{Name, PortName};
 
@@ -38,11 +38,7 @@ pub enum FabricSource {
 impl ControlConfig {
     /// Understands a text.
     pub fn parse(text: &str) -> Result<Self, BadConfig> {
-        let file: File = toml::from_str(text).map_err(|error| BadConfig {
-            place: error.span().map(|span| place(text, span.start)),
-            why: error.message().trim().replace('\n', "; "),
-        })?;
-        file.check().map_err(|why| BadConfig { place: None, why })
+        understand(text, File::check)
     }
 }
 
@@ -124,9 +120,7 @@ fn full_rate() -> String {
 
 impl File {
     fn check(self) -> Result<ControlConfig, String> {
-        if let Some(tls) = &self.redis.tls {
-            tls.check(&self.redis.address).map_err(|why| format!("[redis.tls]: {why}"))?;
-        }
+        self.redis.check()?;
         let constraint = self.plan.constraint;
         if !(constraint > 0.0 && constraint <= 1.0) {
             return Err(format!("[plan]: a constraint of {constraint} is not above 0 and at most 1"));

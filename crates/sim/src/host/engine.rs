@@ -6,7 +6,7 @@
 use wiremend_proto::{dcp, rc, sr};
 use wiremend_units::{Psn, QpNum, Time};
 
-use crate::frame::{self, Frame};
+use crate::frame::Frame;
 use crate::network::{Engine, Transport};
 
 /// The sending half.
@@ -144,16 +144,6 @@ impl RequesterEngine {
     pub(super) fn counters(&self) -> &rc::RequesterCounters {
         each!(Self, self, half => half.counters())
     }
-
-    /// The length of the frame that carries a packet of this half.
-    #[inline]
-    pub(super) fn frame_len(&self, packet: &rc::Packet) -> u16 {
-        match self {
-            Self::GoBack(_) => frame::len_of(packet),
-            Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
-            Self::Trimming(_) => frame::len_of_placed(packet),
-        }
-    }
 }
 
 impl ResponderEngine {
@@ -250,15 +240,5 @@ impl ResponderEngine {
 
     pub(super) fn nak_sent(&self) -> bool {
         each!(Self, self, half => half.nak_sent())
-    }
-
-    /// The length of the frame that carries a packet of this half.
-    #[inline]
-    pub(super) fn frame_len(&self, packet: &rc::Packet) -> u16 {
-        match self {
-            Self::GoBack(_) => frame::len_of(packet),
-            Self::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
-            Self::Trimming(_) => frame::len_of_placed(packet),
-        }
     }
 }

@@ -337,7 +337,7 @@ impl Host {
             connection.queued = false;
             return None;
         };
-        let len = connection.requester.frame_len(&transmit.packet);
+        let len = transport.frame_len(&transmit.packet);
         connection.control.on_transmit(
             cx.now,
             Sent {
@@ -430,7 +430,7 @@ pub(super) fn answer(
         src: from,
         dst: context.peer,
         serial: context.serial,
-        len: context.responder.frame_len(&packet),
+        len: transport.frame_len(&packet),
         ip_id: 0,
         entropy: context.entropy,
         ingress: 0,

@@ -1,5 +1,7 @@
 //! Transports over switches that cut payloads off, end to end over a wire that cuts, loses, doubles and overtakes.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod corruption;
 mod cuts;
 mod pair;

@@ -1,7 +1,6 @@
 //! Random connections: whatever is cut, lost, doubled or overtaken, each message arrives once, and each work ends.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
 use wiremend_proto::rc::{self, AethRepr, NakCode, Op, Packet, Status, Syndrome};
 use wiremend_testkit::Dice;
@@ -9,6 +8,7 @@ use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;
 
 use crate::TIMEOUT;
+use crate::common;
 use crate::pair::{Fate, Luck, Pair};
 
 #[derive(Clone, Debug)]
@@ -133,17 +133,8 @@ fn judge(story: &Story, pair: &Pair) -> Result<(), String> {
 /// Who asks sooner hears of packets that are still under way.
 const ROUND_TRIP: Span = Span::from_us(3);
 
-/// What proptest does when `PROPTEST_CASES` does not ask for another number.
-const CASES_UNASKED: u32 = 256;
-
-/// The same stories each time, so that a red test stays red; others, and more, with `PROPTEST_CASES` set.
 fn runs() -> ProptestConfig {
-    let asked = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if asked.cases == CASES_UNASKED {
-        ProptestConfig { cases: 3000, rng_seed: RngSeed::Fixed(1914), ..asked }
-    } else {
-        asked
-    }
+    common::stories(3000, 1914)
 }
 
 proptest! {

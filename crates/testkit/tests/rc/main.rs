@@ -1,6 +1,8 @@
 //! The reliable connection, end to end over a wire that loses what it is told to lose.
 
 mod acks;
+#[path = "../common/mod.rs"]
+mod common;
 mod errors;
 mod hostile;
 mod livelock;

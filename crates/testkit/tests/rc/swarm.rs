@@ -2,13 +2,13 @@
 //! request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
 use wiremend_testkit::{Ending, Luck, Pair, Side};
 use wiremend_units::{Psn, Span};
 
 use crate::TIMEOUT;
+use crate::common;
 
 #[derive(Clone, Debug)]
 struct Story {
@@ -173,21 +173,8 @@ fn judge(story: &Story, pair: &Pair, ending: Ending) -> Result<(), String> {
     Ok(())
 }
 
-/// What proptest does when `PROPTEST_CASES` does not ask for another number.
-const CASES_UNASKED: u32 = 256;
-
-/// The same stories each time, so that a red test stays red; others, and more, with `PROPTEST_CASES` set.
-fn runs() -> ProptestConfig {
-    let asked = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if asked.cases == CASES_UNASKED {
-        ProptestConfig { cases: 2500, rng_seed: RngSeed::Fixed(4791), ..asked }
-    } else {
-        asked
-    }
-}
-
 proptest! {
-    #![proptest_config(runs())]
+    #![proptest_config(common::stories(2500, 4791))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order_or_the_end_has_a_reason(story in stories()) {

@@ -1,5 +1,7 @@
 //! Connections that repeat selectively, end to end.
 
+#[path = "../common/mod.rs"]
+mod common;
 mod schemes;
 mod swarm;
 

@@ -2,12 +2,13 @@
 //! once, every message arrives once and in order, and every work request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc::{self, Op, Status};
 use wiremend_proto::sr::{Config, Scheme, TrackingKind};
 use wiremend_testkit::{Direction, Ending, Luck, SrPair};
 use wiremend_units::{Psn, Span};
+
+use crate::common;
 
 #[derive(Clone, Debug)]
 struct Story {
@@ -111,21 +112,8 @@ fn judge(story: &Story, pair: &SrPair, ending: Ending) -> Result<(), String> {
     Ok(())
 }
 
-/// What proptest does when `PROPTEST_CASES` does not ask for another number.
-const CASES_UNASKED: u32 = 256;
-
-/// The same stories each time, so that a red test stays red; others, and more, with `PROPTEST_CASES` set.
-fn runs() -> ProptestConfig {
-    let asked = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    if asked.cases == CASES_UNASKED {
-        ProptestConfig { cases: 2500, rng_seed: RngSeed::Fixed(4791), ..asked }
-    } else {
-        asked
-    }
-}
-
 proptest! {
-    #![proptest_config(runs())]
+    #![proptest_config(common::stories(2500, 4791))]
 
     #[test]
     fn every_byte_is_placed_once_or_the_end_has_a_reason(story in stories()) {

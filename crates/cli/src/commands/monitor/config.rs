@@ -82,17 +82,22 @@ fn read(path: &Path, bytes_max: u64) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| refused(&error))
 }
 
-fn meaning(config: &Config) -> String {
-    let Config { node, redis, thresholds, conduct, links, .. } = config;
-    let mut text = String::new();
-    let does = match conduct.mode {
+/// What a daemon does about links that corrupt.
+pub(super) fn does(mode: Mode) -> &'static str {
+    match mode {
         Mode::Observe => "only observes",
         Mode::Act => "acts",
         Mode::Advised => "acts as the planner says",
-    };
+    }
+}
+
+fn meaning(config: &Config) -> String {
+    let Config { node, redis, thresholds, conduct, links, .. } = config;
+    let mut text = String::new();
     let _ = writeln!(
         text,
-        "`{node}` {does}; it tells others over Redis at {}{}",
+        "`{node}` {}; it tells others over Redis at {}{}",
+        does(conduct.mode),
         redis.address,
         encrypted(redis)
     );

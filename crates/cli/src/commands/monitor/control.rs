@@ -24,12 +24,12 @@ const NAP: Duration = Duration::from_millis(100);
 const SHOWN: Span = Span::from_ms(1_000);
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let (config, topology) = config::load_planner(&asked.config)?;
+    let (config, topology) = config::load_planner(&asked.service.config)?;
     let server = config::server(&config.redis, &config.user)?;
-    let _alone = alone(&asked.config)?;
+    let _alone = alone(&asked.service.config)?;
     signals::catch()?;
-    let voice = PlannerVoice::new(&topology, asked.log);
-    let mut shown = Shown::open(&asked.shown, |readout: &PlannerReadout| readout.page(VERSION))?;
+    let voice = PlannerVoice::new(&topology, asked.service.log);
+    let mut shown = Shown::open(&asked.service.shown, |readout: &PlannerReadout| readout.page(VERSION))?;
     while serve(asked, &config, &topology, &server, &voice, &mut shown) == Ended::Worn {}
     Ok(Answer::Yes)
 }
@@ -43,9 +43,9 @@ fn serve(
     shown: &mut Shown<PlannerReadout>,
 ) -> Ended {
     let clock = Clock::start();
-    let chair = Chair::new(topology, config.limits, holder(&config.user, &asked.config));
+    let chair = Chair::new(topology, config.limits, holder(&config.user, &asked.service.config));
     let mut seat = Seat { chair, board: None, retry: Retry::default(), readout: PlannerReadout::default() };
-    let end = asked.duration.map(|span| clock.now().saturating_add(span));
+    let end = asked.service.duration.map(|span| clock.now().saturating_add(span));
     let mut show_at = Time::ZERO;
     loop {
         let now = clock.now();

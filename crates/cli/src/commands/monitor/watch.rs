@@ -23,15 +23,17 @@ use crate::{rundir, signals};
 const NAP: Duration = Duration::from_millis(100);
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
-    let config = config::load(&asked.config)?;
+    let config = config::load(&asked.service.config)?;
     let server = config::server(&config.redis, &config.node)?;
     ThisMachine::check(&config, &asked.sysfs)?;
-    let _alone = alone(&asked.config)?;
+    let _alone = alone(&asked.service.config)?;
     signals::catch()?;
-    let voice = Voice::new(&config, asked.log);
+    let voice = Voice::new(&config, asked.service.log);
     let devices: Vec<String> = config.links.iter().map(|link| link.port.to_string()).collect();
     let page = move |readout: &Readout| readout.page(VERSION, &devices);
-    let mut shown = Shown::open(&asked.shown, page)?;
+    let mut shown = Shown::open(&asked.service.shown, page)?;
+    let (links, does) = (config.links.len(), config::does(config.conduct.mode));
+    voice.remark(&format!("`{}` {does}; links that it watches: {links}", config.node));
     let mut bus = Bus::new(server, &config, &voice);
     // A clock does not last for ever. What was seen stands in the store, from which the next daemon goes on.
     while serve(asked, &config, &voice, &mut bus, &mut shown) == Ended::Worn {
@@ -56,10 +58,10 @@ fn serve(
 ) -> Ended {
     let clock = Clock::start();
     let mut machine = ThisMachine::new(config, asked.sysfs.clone(), rundir::of(&asked.place), clock);
-    let holder = holder(&config.node, &asked.config);
+    let holder = holder(&config.node, &asked.service.config);
     let mut daemon = Daemon::new(config.links.clone(), config.thresholds, config.conduct, holder);
     let mut due = clock.now();
-    let end = asked.duration.map(|span| due.saturating_add(span));
+    let end = asked.service.duration.map(|span| due.saturating_add(span));
     let (mut polls, mut poll_seconds) = (0, 0.0);
     loop {
         let now = clock.now();
