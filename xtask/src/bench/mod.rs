@@ -45,14 +45,10 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
         Some(Other::Monitor) => return Ok(monitor::run(&program)?),
         Some(Other::Relay) | None => {}
     }
-    let mut pairs = Vec::new();
+    let pairs = sample(&program, plan)?;
     println!("{HEADINGS}");
-    for scenario in &plan.scenarios {
-        let one = sample(&program, scenario, 1, plan.repeat)?;
-        println!("{}", row(&one, None));
-        let two = sample(&program, scenario, 2, plan.repeat)?;
-        println!("{}", row(&two, Some(&one)));
-        pairs.push(Pair { one, two });
+    for Pair { one, two } in &pairs {
+        println!("{}\n{}", row(one, None), row(two, Some(one)));
     }
     for line in costs(&pairs) {
         println!("{line}");
@@ -94,19 +90,29 @@ impl Pair {
     }
 }
 
-fn sample(program: &Path, scenario: &str, threads: u32, repeat: u32) -> Result<Sample> {
-    let run = call(program, &format!("run {scenario} --threads {threads} --json"));
-    let mut best: Option<Sample> = None;
-    for _ in 0..repeat {
-        let (stdout, usage) = usage::of(&run)?;
-        let summary = serde_json::from_str(&stdout).with_context(|| format!("summary of {scenario}"))?;
-        let sample = Sample::new(scenario, threads, &summary, usage)?;
-        best = Some(match best {
-            Some(best) => best.repeated(&sample)?,
-            None => sample,
-        });
+/// Runs all scenarios once, then all again: what is compared meets the same hours of a machine that is not always equally fast.
+fn sample(program: &Path, plan: &Plan) -> Result<Vec<Pair>> {
+    let mut pairs: Vec<Pair> = Vec::new();
+    for round in 0..plan.repeat {
+        for (index, scenario) in plan.scenarios.iter().enumerate() {
+            eprintln!("{scenario}, {} of {}", round + 1, plan.repeat);
+            let [one, two] = [run_once(program, scenario, 1)?, run_once(program, scenario, 2)?];
+            match pairs.get_mut(index) {
+                Some(pair) => {
+                    pair.one.repeated(&one)?;
+                    pair.two.repeated(&two)?;
+                }
+                None => pairs.push(Pair { one, two }),
+            }
+        }
     }
-    best.context("nothing was run")
+    Ok(pairs)
+}
+
+fn run_once(program: &Path, scenario: &str, threads: u32) -> Result<Sample> {
+    let (stdout, usage) = usage::of(&call(program, &format!("run {scenario} --threads {threads} --json")))?;
+    let summary = serde_json::from_str(&stdout).with_context(|| format!("summary of {scenario}"))?;
+    Sample::new(scenario, threads, &summary, usage)
 }
 
 const HEADINGS: &str = "\
