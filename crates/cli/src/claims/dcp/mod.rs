@@ -1,13 +1,23 @@
 //! D: Li et al. (SIGCOMM 2025), RDMA over fabrics that lose packets: trimming switches, and what it is compared with.
 
 mod control_plane;
+mod goodput;
+mod recovery;
 mod requirements;
 mod scheme;
+mod tracking;
 mod unequal;
 
 use crate::ledger::Claim;
 
-pub(super) const CLAIMS: &[Claim] = &[unequal::CLAIM, control_plane::CLAIM, requirements::CLAIM];
+pub(super) const CLAIMS: &[Claim] = &[
+    goodput::CLAIM,
+    unequal::CLAIM,
+    recovery::CLAIM,
+    control_plane::CLAIM,
+    tracking::CLAIM,
+    requirements::CLAIM,
+];
 
 /// The paper, for which the place in its slides follows.
 macro_rules! source {
