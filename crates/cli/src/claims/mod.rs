@@ -25,6 +25,7 @@ const PAPERS: &[&[Claim]] = &[
     corruption::CLAIMS,
     mending::PING_PONG,
     mending::WORKLOADS,
+    mending::LOSSY,
     linkguardian::CLAIMS,
     linkguardian::TRANSPORTS,
     fleet::CLAIMS,
@@ -35,6 +36,7 @@ const PAPERS: &[&[Claim]] = &[
     deadlock::CLAIMS,
     dcp::CLAIMS,
     mending::OWN,
+    linkguardian::OWN,
 ];
 
 /// All claims, in order.

@@ -14,6 +14,7 @@ mod loss;
 mod mechanisms;
 mod multi_packet;
 mod recirculation;
+mod selective;
 mod single_packet;
 mod speed;
 pub(crate) mod stress;
@@ -34,3 +35,4 @@ pub(super) const CLAIMS: &[Claim] = &[
 ];
 pub(super) const TRANSPORTS: &[Claim] = &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
+pub(super) const OWN: &[Claim] = &[selective::CLAIM];

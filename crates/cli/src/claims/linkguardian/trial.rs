@@ -181,6 +181,11 @@ impl Trial {
     /// The slowest flows, as the paper draws them.
     pub(super) fn figure(&self, results: &Results<'_>, variants: &[&'static str], from: f64) -> Plot {
         let curve = |&variant: &&'static str| slowest(variant, self.of(results, variant), from);
+        Plot { curves: variants.iter().map(curve).collect(), ..self.axes(from) }
+    }
+
+    /// The same without curves.
+    pub(super) fn axes(&self, from: f64) -> Plot {
         Plot {
             title: format!(
                 "The slowest {} % of RDMA WRITEs of {} B, round trip {}",
@@ -194,7 +199,7 @@ impl Trial {
             x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
             y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
                 .with_range(from, 1.0 - 1.0 / f64::from(self.flows)),
-            curves: variants.iter().map(curve).collect(),
+            curves: Vec::new(),
         }
     }
 

@@ -12,10 +12,12 @@ mod mended;
 mod mesh;
 mod path;
 mod ping_pong;
+mod selective;
 
 use crate::ledger::Claim;
 
 pub(super) const PING_PONG: &[Claim] = ping_pong::CLAIMS;
 pub(super) const WORKLOADS: &[Claim] =
     &[impact::CLAIM, mended::CLAIM, mesh::CLAIM, cost::CLAIM, causes::CLAIM];
+pub(super) const LOSSY: &[Claim] = &[selective::CLAIM, ping_pong::ACCELERATED];
 pub(super) const OWN: &[Claim] = &[ends_and_links::CLAIM];

@@ -1,6 +1,7 @@
 //! J11 to J13: a ping-pong of one packet each way, whose every loss is one of a tail (section 6.2 and 6.3, Figs. 11 and 15).
 
 mod ablation;
+mod accelerated;
 mod bare;
 mod mended;
 
@@ -14,6 +15,7 @@ use crate::ledger::number::{count, shown};
 use crate::ledger::{Claim, Effort, Judgement, Results, Run};
 
 pub(super) const CLAIMS: &[Claim] = &[bare::CLAIM, mended::CLAIM, ablation::CLAIM];
+pub(super) const ACCELERATED: Claim = accelerated::CLAIM;
 
 /// One packet in so many is lost.
 const RATES: [u32; 7] = [8192, 4096, 2048, 1024, 512, 256, 128];
@@ -33,7 +35,10 @@ impl PingPong {
     }
 
     fn run(self, effort: Effort) -> Run {
-        let iterations = effort.choose(200_000, 10_000_000);
+        self.run_of(effort.choose(200_000, 10_000_000))
+    }
+
+    fn run_of(self, iterations: u32) -> Run {
         let rate = self.one_in.map_or("0".to_owned(), |n| bit_error_rate(1.0 / f64::from(n)));
         Run::of("claims/ping-pong")
             .set("workload.0.iterations", iterations)
