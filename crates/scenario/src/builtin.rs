@@ -75,7 +75,11 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/disorder.toml",
     "claims/trim-incast.toml",
     "claims/unequal.toml",
+    "claims/collectives.toml",
     "claims/websearch.toml",
+    "claims/incast.toml",
+    "claims/long-headroom.toml",
+    "claims/far-racks.toml",
     "claims/requirements.toml",
 ];
 

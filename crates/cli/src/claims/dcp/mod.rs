@@ -1,18 +1,24 @@
 //! D: Li et al. (SIGCOMM 2025), RDMA over fabrics that lose packets: trimming switches, and what it is compared with.
 
+mod collectives;
 mod control_plane;
+mod far_apart;
 mod goodput;
 mod recovery;
 mod requirements;
 mod scheme;
 mod tracking;
 mod unequal;
+mod web_search;
 
 use crate::ledger::Claim;
 
 pub(super) const CLAIMS: &[Claim] = &[
     goodput::CLAIM,
     unequal::CLAIM,
+    collectives::CLAIM,
+    far_apart::CLAIM,
+    web_search::CLAIM,
     recovery::CLAIM,
     control_plane::CLAIM,
     tracking::CLAIM,

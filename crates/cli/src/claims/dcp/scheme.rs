@@ -38,6 +38,11 @@ pub(super) const LOSSLESS: Scheme = Scheme {
 pub(super) const IRN: Scheme =
     Scheme { name: "IRN, ECMP", sets: &[("transport.recovery", "selective-repeat")] };
 
+pub(super) const IRN_CONTROLLED: Scheme = Scheme {
+    name: "IRN, ECMP, Swift",
+    sets: &[("transport.recovery", "selective-repeat"), ("transport.congestion", "swift")],
+};
+
 pub(super) const IRN_ADAPTIVE: Scheme = Scheme {
     name: "IRN, adaptive",
     sets: &[("transport.recovery", "selective-repeat"), ("switch.balance", "adaptive")],
@@ -81,6 +86,17 @@ pub(super) const DCP: Scheme = Scheme {
         ("switch.balance", "adaptive"),
         ("switch.trim.threshold", "130kB"),
         ("switch.trim.acks", "control"),
+    ],
+};
+
+pub(super) const DCP_CONTROLLED: Scheme = Scheme {
+    name: "DCP, adaptive, Swift",
+    sets: &[
+        ("transport.recovery", "dcp"),
+        ("switch.balance", "adaptive"),
+        ("switch.trim.threshold", "130kB"),
+        ("switch.trim.acks", "control"),
+        ("transport.congestion", "swift"),
     ],
 };
 
