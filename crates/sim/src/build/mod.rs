@@ -118,8 +118,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let buffers = lossless::place(scenario, &net, &memories)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let noted = balance::note(scenario).into_iter().chain(trimming::note(scenario));
-    let mut notes: Vec<_> = noted.collect();
+    let mut notes = notes(scenario);
     let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
     let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
     let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
@@ -190,6 +189,11 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         memory,
     };
     Ok(Built { parts, limits, net, notes })
+}
+
+/// What a reader should know before the run.
+fn notes(scenario: &Scenario) -> Vec<String> {
+    balance::note(scenario).into_iter().chain(trimming::note(scenario)).collect()
 }
 
 /// How the ports of switches are made.

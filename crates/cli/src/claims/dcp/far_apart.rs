@@ -15,7 +15,7 @@ pub(super) const CLAIM: Claim = Claim {
     source: source!("evaluation, simulations #1"),
     paper: "Lossless schemes need 600 MB of switch buffer for 100 km and 6 GB for 1000 km; lossy ones, IRN and DCP, do with 32 MB",
     method: "What a lossless port at 100 Gb/s takes in after it has asked its neighbour to stop, measured at a port that must hold: for a switch with 48 such ports it is what the switch keeps free. Then web search flows at half load between four racks of four hosts, 100 and 1000 km from their spines, with 32 MB a switch and no PFC \
-             (quick: 100 km). Reproduced if 48 ports take 600 MB and 6 GB within 5 %, if with half of it packets of the lossless class are lost, if with 32 MB all flows of DCP and IRN finish, DCP's without a timeout, and if DCP's 95 % completion time, which the paper plots, is at most 60 % of IRN's and of MP-RDMA's",
+             (quick: 100 km). Reproduced if 48 ports take 600 MB and 6 GB within 5 %, if with half of it packets of the lossless class are lost, if with 32 MB all flows of DCP and IRN finish, DCP's without a timeout, and if DCP's 95 % completion time is at most 60 % of IRN's and of MP-RDMA's",
     runs,
     judge,
 };

@@ -15,8 +15,8 @@ pub(super) const CLAIM: Claim = Claim {
     source: source!("section 7.1"),
     paper: "The ping-pongs with and without dummies and copies, repeated with lossy-RoCE accelerations (adaptive retransmission, limited send window, slow restart) on and off: latencies do not differ",
     method: "J11 and J12 at 1/128, with each acceleration and with all of them. What they do is not published; here a window is one of 64 packets, slow restart lets one packet out after a loss and one more for each that is acknowledged, \
-             and adaptive retransmission starts with a sixteenth of the timer and doubles it. No difference is: the median and the 99 % quantile within 5 %, the mean within 10 %, and as many timeouts within what chance leaves open. Reproduced if none is seen, with mechanisms and without, for the window, for slow restart, and for adaptive retransmission whose first timeout is the timer itself; and for the short one in median and 99 % with mechanisms. \
-             As printed if there is none for the short one either where a timer decides: without mechanisms, and in the mean",
+             and adaptive retransmission starts with a sixteenth of the timer and doubles it. No difference is: the median, the 99 % and the 99.9 % quantile within 5 %, the mean within 10 %, and as many timeouts within what chance leaves open. Reproduced if none is seen, with mechanisms and without, for the window, for slow restart, and for adaptive retransmission whose first timeout is the timer itself; and for the short one in its quantiles with mechanisms; but for the 99.9 % quantile of slow restart with mechanisms. \
+             As printed if there is none there either, and none for the short one where a timer decides: without mechanisms, and in the mean",
     runs,
     judge,
 };
@@ -67,6 +67,10 @@ impl Acceleration {
         [OFF].into_iter().chain(PLAIN).chain(SHORT)
     }
 
+    fn restarts_slowly(self) -> bool {
+        self.sets.iter().any(|(path, _)| *path == SLOW)
+    }
+
     fn run(self, mend: Mend, effort: Effort) -> Run {
         let run = PingPong::new(ONE_IN, mend).run_of(effort.choose(100_000, 1_000_000));
         self.sets.iter().fold(run, |run, (path, value)| run.set(path, value))
@@ -100,6 +104,8 @@ fn judge(results: &Results<'_>) -> Finding {
                 // With mechanisms a timer fires once in a million times, which a mean of nanoseconds still shows.
                 if is_short && (mend == Mend::NONE || quantile == MEAN) {
                     judgement.printed(what, test, REASON);
+                } else if acceleration.restarts_slowly() && mend != Mend::NONE && quantile == RARE {
+                    judgement.printed(what, test, REASON_RARE);
                 } else {
                     judgement.must(what, test);
                 }
@@ -126,11 +132,18 @@ fn judge(results: &Results<'_>) -> Finding {
 const REASON: &str = "Without mechanisms the latencies are those of the timer, so that a timer which starts shorter must be seen. Since the paper saw none, adaptive retransmission was not in effect in its testbed, \
                       or began with a timeout no shorter than the timer; with such a one there is no difference here either";
 
+const REASON_RARE: &str = "After a loss slow restart lets one packet out, and what is posted behind it waits for its acknowledgement: a fraction of a microsecond in one iteration of a thousand, which averages of a testbed do not show";
+
 type Latency = fn(&wiremend_measure::Quantiles) -> f64;
 
 const MEAN: &str = "mean";
-const LATENCIES: [(&str, Latency, f64); 3] =
-    [(MEAN, |fct| fct.mean, SAME_MEAN), ("median", |fct| fct.p50, SAME), ("99 %", |fct| fct.p99, SAME)];
+const RARE: &str = "99.9 %";
+const LATENCIES: [(&str, Latency, f64); 4] = [
+    (MEAN, |fct| fct.mean, SAME_MEAN),
+    ("median", |fct| fct.p50, SAME),
+    ("99 %", |fct| fct.p99, SAME),
+    (RARE, |fct| fct.p999, SAME),
+];
 
 fn latency(summary: &VariantSummary, value: Latency) -> f64 {
     summary.fct_ns.as_ref().map_or(f64::INFINITY, value)
