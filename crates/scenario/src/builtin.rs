@@ -71,6 +71,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/deadlock.toml",
     "claims/congestion.toml",
     "claims/goodput.toml",
+    "claims/corrupted.toml",
     "claims/recovery.toml",
     "claims/disorder.toml",
     "claims/trim-incast.toml",

@@ -14,13 +14,14 @@ pub(super) const CLAIM: Claim = Claim {
     source: source!("evaluation, testbed #3"),
     paper: "DCP reduces the completion time of AllReduce and AllToAll by up to 33 % and 42 %, against a go-back-N NIC over ECMP",
     method: "Sixteen hosts at two leaves with eight ways between them, as the testbed has two switches and sixteen servers, in four groups over both leaves; a ring each, or all to all, of 3 MB, from several seeds, since what a hash makes of them is chance. Then the network of the paper's simulations, 256 hosts in 16 groups \
-             of 30 MB (quick: 32 hosts in 8 groups of 3 MB). Each scheme with the choice of ways that suits it. Reproduced if all jobs complete, if the mean over all seeds is with DCP at least 20 % below that of go-back-N over ECMP, for both, and if the largest \
+             of 30 MB, and of 300 MB with DCP, IRN and go-back-N (quick: 32 hosts in 8 groups of 3 MB). Each scheme with the choice of ways that suits it. Reproduced if all jobs complete, if the mean over all seeds is with DCP at least 20 % below that of go-back-N over ECMP, for both, and if the largest \
              reduction is at least the paper's 33 % and 42 %",
     runs,
     judge,
 };
 
 const SCHEMES: [Scheme; 6] = [DCP, MP_RDMA, IRN_ADAPTIVE, IRN, GO_BACK_N, LOSSLESS];
+const LARGEST: [Scheme; 3] = [DCP, IRN, GO_BACK_N];
 /// The kind of workload, its name, and by how much DCP is faster in the paper.
 const COLLECTIVES: [(&str, &str, f64); 2] =
     [("allreduce", "AllReduce", 0.33), ("alltoall", "AllToAll", 0.42)];
@@ -35,6 +36,16 @@ fn small(scheme: Scheme, kind: &str, seed: u64) -> Run {
 }
 
 fn large(effort: Effort, scheme: Scheme, kind: &str) -> Run {
+    of_bytes(effort, scheme, kind, effort.choose("3MB", "30MB")).seconds(effort.choose(0.3, 15.0))
+}
+
+/// Ten times as much, which not all schemes are asked for and no quick run.
+fn largest(effort: Effort, scheme: Scheme, kind: &str) -> Option<Run> {
+    let asked = effort == Effort::Full && LARGEST.iter().any(|one| one.name == scheme.name);
+    asked.then(|| of_bytes(effort, scheme, kind, "300MB").seconds(150.0))
+}
+
+fn of_bytes(effort: Effort, scheme: Scheme, kind: &str, bytes: &str) -> Run {
     let [leaves, spines, hosts, groups] = effort.choose([4, 8, 8, 8], [16, 16, 16, 16]);
     let run = Run::of("claims/collectives")
         .set("workload.0.kind", kind)
@@ -42,15 +53,15 @@ fn large(effort: Effort, scheme: Scheme, kind: &str) -> Run {
         .set("topology.spines", spines)
         .set("topology.hosts_per_leaf", hosts)
         .set("workload.0.groups", groups)
-        .set("workload.0.bytes", effort.choose("3MB", "30MB"));
-    scheme.on(run).seconds(effort.choose(0.3, 30.0))
+        .set("workload.0.bytes", bytes);
+    scheme.on(run)
 }
 
 fn runs(effort: Effort) -> Vec<Run> {
     let of = |kind: &'static str| {
         SCHEMES.into_iter().flat_map(move |scheme| {
             let small = seeds(effort).map(move |seed| small(scheme, kind, seed));
-            small.chain([large(effort, scheme, kind)])
+            small.chain([large(effort, scheme, kind)]).chain(largest(effort, scheme, kind))
         })
     };
     COLLECTIVES.iter().flat_map(|(kind, _, _)| of(kind)).collect()
@@ -84,30 +95,28 @@ fn judge(results: &Results<'_>) -> Finding {
             1.0 - job_ns(results.of(&large(effort, DCP, kind)))
                 / job_ns(results.of(&large(effort, other, kind)))
         };
-        let largest = seeds(effort).map(reduced).fold(at_256(GO_BACK_N), f64::max);
+        let most_reduced = seeds(effort).map(reduced).fold(at_256(GO_BACK_N), f64::max);
         for scheme in SCHEMES {
-            let open: u64 = results
-                .of(&large(effort, scheme, kind))
-                .summary
-                .jobs
-                .iter()
-                .map(|job| job.jobs - job.finished)
-                .sum();
+            let large = results.of(&large(effort, scheme, kind));
+            let largest = largest(effort, scheme, kind).map(|run| results.of(&run));
+            let jobs = [Some(large), largest].into_iter().flatten().flat_map(|outcome| &outcome.summary.jobs);
+            let open = jobs.map(|job| job.jobs - job.finished).sum();
             judgement.must(format!("jobs that do not complete, {name}, {}", scheme.name), count(open).is(0));
             let [mean, least, longest] = over_seeds(results, scheme, kind);
             rows.push(vec![
                 format!("{name}, {}", scheme.name),
                 human::time_ns(mean),
                 format!("{} to {}", human::time_ns(least), human::time_ns(longest)),
-                human::time_ns(job_ns(results.of(&large(effort, scheme, kind)))),
-                human::count(results.of(&large(effort, scheme, kind)).summary.retransmitted_packets),
+                human::time_ns(job_ns(large)),
+                human::count(large.summary.retransmitted_packets),
+                largest.map_or_else(String::new, |outcome| human::time_ns(job_ns(outcome))),
             ]);
         }
         judgement.must(
             format!("{name}: mean reduction against go-back-N over ECMP"),
             fraction(mean).at_least(MEAN),
         );
-        judgement.must(format!("{name}: largest reduction"), fraction(largest).at_least(most));
+        judgement.must(format!("{name}: largest reduction"), fraction(most_reduced).at_least(most));
         told.push(format!(
             "{name}: {} % less than go-back-N over ECMP on sixteen hosts, mean of {} seeds ({} % to {} %); on the large network {} % less, and {} % less than with PFC, {} % less than IRN",
             human::percent(mean),
@@ -119,7 +128,8 @@ fn judge(results: &Results<'_>) -> Finding {
             human::percent(at_256(IRN)),
         ));
     }
-    judgement.table(&["", "sixteen hosts", "over seeds", "large network", "sent again there"], rows);
+    judgement
+        .table(&["", "sixteen hosts", "over seeds", "large network", "sent again there", "of 300 MB"], rows);
     judgement.plot("d3", &figure(results));
     judgement.finding(
         told.join("; "),

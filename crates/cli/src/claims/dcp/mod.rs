@@ -2,6 +2,7 @@
 
 mod collectives;
 mod control_plane;
+mod corruption;
 mod far_apart;
 mod goodput;
 mod recovery;
@@ -23,6 +24,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     control_plane::CLAIM,
     tracking::CLAIM,
     requirements::CLAIM,
+    corruption::CLAIM,
 ];
 
 /// The paper, for which the place in its slides follows.
