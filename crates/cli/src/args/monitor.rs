@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wiremend_monitor::Name;
+use wiremend_monitor::{Name, Thresholds};
 use wiremend_units::{Span, parse_probability};
 
 /// Find links that corrupt, and say why links are slow
@@ -14,6 +14,7 @@ Examples:
   wiremend monitor run --config /etc/wiremend/monitor.toml
   wiremend monitor control --config /etc/wiremend/planner.toml
   wiremend monitor record eth0 --for 60s > here.jsonl
+  wiremend monitor replay here.jsonl
   wiremend monitor explain here.jsonl there.jsonl")]
 pub(crate) struct Monitor {
     #[command(subcommand)]
@@ -29,6 +30,7 @@ pub(crate) enum MonitorCommand {
     Repaired(MonitorRepaired),
     Acl(MonitorAcl),
     Record(MonitorRecord),
+    Replay(MonitorReplay),
     Explain(MonitorExplain),
 }
 
@@ -206,6 +208,35 @@ pub(crate) struct MonitorRecord {
     /// Where the kernel's tree is
     #[arg(long, value_name = "DIR", default_value = "/sys")]
     pub(crate) sysfs: PathBuf,
+}
+
+/// Say what a daemon would have seen in records of ports
+///
+/// Goes through readings that were written down, by the time that they bear, and tells when a link would have
+/// counted as corrupting or clean again: to try thresholds on the past, or to see why a daemon said what it did.
+/// Exit status 1 if a port corrupts at the end.
+#[derive(Args, Debug)]
+#[command(
+    verbatim_doc_comment,
+    after_help = "\
+Examples:
+  wiremend monitor replay leaf-1.jsonl
+  wiremend monitor replay leaf-1.jsonl --threshold 1e-6
+  wiremend monitor replay leaf-1.jsonl spine-3.jsonl --json"
+)]
+pub(crate) struct MonitorReplay {
+    /// Records of ports (`wiremend monitor record`), or - for stdin
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<String>,
+    /// Loss from which a link counts as corrupting
+    #[arg(long, value_name = "P", default_value = "1e-8", value_parser = parse_probability)]
+    pub(crate) threshold: f64,
+    /// Frames over which a loss is judged
+    #[arg(long, value_name = "FRAMES", default_value_t = Thresholds::default().window_frames)]
+    pub(crate) window: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Say why a link is slow, from what both its ends count

@@ -115,6 +115,26 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
     assert!(told.stderr.contains("cannot read the interface `no-such-port`"), "{}", told.stderr);
 }
 
+#[test]
+fn what_was_written_down_is_seen_again() {
+    let told = wiremend_with(CORRUPTING, &["monitor", "replay", "-"]);
+    assert_eq!(told.code, Some(1), "{}", told.stderr);
+    for part in [
+        "9.000 s  b:eth0: corrupts, 1000 of 1001000 frames arrived broken (1.0e-3)",
+        "a:eth0: not corrupting at the end; 0 of 1000000 frames broken",
+        "b:eth0: corrupts at the end; 1000 of 1001000 frames broken",
+    ] {
+        assert!(told.stdout.contains(part), "`{part}` in {}", told.stdout);
+    }
+    let told = wiremend_with(CORRUPTING, &["monitor", "replay", "-", "--threshold", "1e-2", "--json"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    let ports = told.json();
+    assert_eq!(ports["ports"][1]["errors"], 1000);
+    assert_eq!(ports["ports"][1]["said"].as_array().unwrap().len(), 0, "a loss that is allowed");
+    let told = wiremend_with("", &["monitor", "replay", "-"]);
+    assert_eq!((told.code, told.stderr.as_str()), (Some(2), "wiremend: -: no reading of a port\n"));
+}
+
 const CORRUPTING: &str = r#"{"time_s":0,"node":"a","port":"eth0","up":true,"counters":{"rx_good":5,"rx_crc":0}}
 {"time_s":0,"node":"b","port":"eth0","up":true,"counters":{"rx_good":7,"rx_crc":2}}
 {"time_s":9,"node":"a","port":"eth0","up":true,"counters":{"rx_good":1000005,"rx_crc":0}}

@@ -1,23 +1,14 @@
 //! `wiremend monitor explain`: a verdict for each link, and why.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs::File;
-use std::io::{self, BufReader};
 
 use serde_json::{Value, json};
-use wiremend_monitor::{Cause, End, Estimate, Explanation, Growth, Record, Snapshot, Thresholds, explain};
-use wiremend_units::Time;
+use wiremend_monitor::{Cause, End, Estimate, Explanation, Growth, Thresholds, explain};
 
+use super::records::{Port, Readings, read, shown};
 use crate::args::monitor::MonitorExplain as Asked;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
-
-/// A port: its node and its name there.
-type Port = (String, String);
-
-/// The readings of each port, in the order of their files.
-type Readings = BTreeMap<Port, Vec<(Time, Snapshot)>>;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let thresholds = Thresholds { loss: asked.threshold, ..Thresholds::default() };
@@ -51,23 +42,6 @@ impl Explained {
             End::B => &self.b,
         }
     }
-}
-
-fn read(files: &[String]) -> Result<Readings, Failure> {
-    let mut readings = Readings::new();
-    for name in files {
-        let refused = |why: &dyn std::fmt::Display| Failure::Input(format!("{name}: {why}"));
-        let records = if name == "-" {
-            Record::read_all(io::stdin().lock())
-        } else {
-            Record::read_all(BufReader::new(File::open(name).map_err(|error| refused(&error))?))
-        };
-        for record in records.map_err(|error| refused(&error))? {
-            let reading = (record.at(), record.snapshot());
-            readings.entry((record.node, record.port)).or_default().push(reading);
-        }
-    }
-    Ok(readings)
 }
 
 fn links(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Failure> {
@@ -119,10 +93,6 @@ fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Fai
             Ok((port(link, a)?, port(link, b)?))
         })
         .collect()
-}
-
-fn shown((node, port): &Port) -> String {
-    format!("{node}:{port}")
 }
 
 fn text(links: &[Explained]) -> String {

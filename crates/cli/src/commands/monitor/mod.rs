@@ -8,8 +8,10 @@ mod explain;
 mod histories;
 mod machine;
 mod record;
+mod records;
 mod release;
 mod repaired;
+mod replay;
 mod retry;
 mod say;
 mod shown;
@@ -27,6 +29,7 @@ pub(super) fn run(asked: &Monitor) -> Result<Answer, Failure> {
         MonitorCommand::Repaired(asked) => repaired::run(asked),
         MonitorCommand::Acl(asked) => acl::run(asked),
         MonitorCommand::Record(asked) => record::run(asked),
+        MonitorCommand::Replay(asked) => replay::run(asked),
         MonitorCommand::Explain(asked) => explain::run(asked),
     }
 }

@@ -1,11 +1,12 @@
 //! What a daemon says on stderr.
 
+use std::fmt::Display;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use wiremend_monitor::bus::Doing;
 use wiremend_monitor::control::{ControlEvent, Topology};
-use wiremend_monitor::{Config, Event, Foreseen, Verdict};
+use wiremend_monitor::{Config, Event, Foreseen, Name, Verdict};
 
 use crate::args::monitor::Log;
 use crate::terminal;
@@ -46,18 +47,8 @@ impl<'a> Voice<'a> {
     fn json(&self, event: &Event) -> Value {
         let port = |link: &usize| &self.config.links[*link].port;
         match event {
-            Event::Saw { link, verdict } => {
-                let loss = match verdict {
-                    Verdict::Raised(loss) | Verdict::Moved(loss) => Some(*loss),
-                    Verdict::Cleared { .. } => None,
-                };
-                json!({ "event": "saw", "port": port(link), "corrupting": loss })
-            }
-            Event::Foresaw { link, foreseen } => {
-                let (Foreseen::Raised(forecast) | Foreseen::Cleared(forecast)) = foreseen;
-                let raised = matches!(foreseen, Foreseen::Raised(_));
-                json!({ "event": "foresaw", "port": port(link), "raised": raised, "forecast": forecast })
-            }
+            Event::Saw { link, verdict } => of_port(saw_json(verdict), port(link)),
+            Event::Foresaw { link, foreseen } => of_port(foresaw_json(foreseen), port(link)),
             Event::Did { link, doing } => json!({ "event": "did", "port": port(link), "doing": doing }),
             Event::Failed { link, why } => json!({ "event": "failed", "port": port(link), "why": why }),
             Event::Ousted => json!({ "event": "ousted" }),
@@ -67,41 +58,14 @@ impl<'a> Voice<'a> {
 
     fn text(&self, event: &Event) -> String {
         match event {
-            Event::Saw { link, verdict } => self.saw(*link, verdict),
-            Event::Foresaw { link, foreseen } => self.foresaw(*link, foreseen),
+            Event::Saw { link, verdict } => saw(&self.config.links[*link].port, verdict),
+            Event::Foresaw { link, foreseen } => foresaw(&self.config.links[*link].port, foreseen),
             Event::Did { link, doing } => self.did(*link, doing),
             Event::Failed { link, why } => format!("{}: nothing was done: {why}", self.sent(*link)),
             Event::Ousted => {
                 format!("another daemon speaks for `{}`; this one only watches", self.config.node)
             }
             Event::Nonsense(count) => format!("{count} others say what makes no sense; it is ignored"),
-        }
-    }
-
-    fn saw(&self, link: usize, verdict: &Verdict) -> String {
-        let port = &self.config.links[link].port;
-        match verdict {
-            Verdict::Raised(loss) => {
-                let (errors, frames) = (loss.errors, loss.frames);
-                format!("{port}: corrupts, {errors} of {frames} frames arrived broken ({:.1e})", loss.loss)
-            }
-            Verdict::Moved(loss) => format!("{port}: now loses {:.1e}", loss.loss),
-            Verdict::Cleared { clean_frames } => {
-                format!("{port}: clean, {clean_frames} frames without an error")
-            }
-        }
-    }
-
-    fn foresaw(&self, link: usize, foreseen: &Foreseen) -> String {
-        let port = &self.config.links[link].port;
-        match foreseen {
-            Foreseen::Raised(forecast) => format!(
-                "{port}: will corrupt; error correction of {} codewords lets expect a loss of {:.1e}",
-                forecast.codewords, forecast.frame_loss
-            ),
-            Foreseen::Cleared(forecast) => {
-                format!("{port}: no more to be expected than {:.1e}", forecast.frame_loss)
-            }
         }
     }
 
@@ -117,6 +81,54 @@ impl<'a> Voice<'a> {
     fn sent(&self, link: usize) -> String {
         format!("{} to {}", self.config.links[link].port, self.config.links[link].peer)
     }
+}
+
+/// What a port sees.
+pub(super) fn saw(port: &impl Display, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Raised(loss) => {
+            let (errors, frames) = (loss.errors, loss.frames);
+            format!("{port}: corrupts, {errors} of {frames} frames arrived broken ({:.1e})", loss.loss)
+        }
+        Verdict::Moved(loss) => format!("{port}: now loses {:.1e}", loss.loss),
+        Verdict::Cleared { clean_frames } => {
+            format!("{port}: clean, {clean_frames} frames without an error")
+        }
+    }
+}
+
+/// What is to come at a port.
+pub(super) fn foresaw(port: &impl Display, foreseen: &Foreseen) -> String {
+    match foreseen {
+        Foreseen::Raised(forecast) => format!(
+            "{port}: will corrupt; error correction of {} codewords lets expect a loss of {:.1e}",
+            forecast.codewords, forecast.frame_loss
+        ),
+        Foreseen::Cleared(forecast) => {
+            format!("{port}: no more to be expected than {:.1e}", forecast.frame_loss)
+        }
+    }
+}
+
+/// What a port sees, for programs.
+pub(super) fn saw_json(verdict: &Verdict) -> Value {
+    let loss = match verdict {
+        Verdict::Raised(loss) | Verdict::Moved(loss) => Some(*loss),
+        Verdict::Cleared { .. } => None,
+    };
+    json!({ "event": "saw", "corrupting": loss })
+}
+
+/// What is to come at a port, for programs.
+pub(super) fn foresaw_json(foreseen: &Foreseen) -> Value {
+    let (Foreseen::Raised(forecast) | Foreseen::Cleared(forecast)) = foreseen;
+    let raised = matches!(foreseen, Foreseen::Raised(_));
+    json!({ "event": "foresaw", "raised": raised, "forecast": forecast })
+}
+
+fn of_port(mut value: Value, port: &Name) -> Value {
+    value["port"] = json!(port);
+    value
 }
 
 /// Says what a planner does.

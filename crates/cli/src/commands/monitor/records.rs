@@ -1,0 +1,38 @@
+//! Records of ports, as files.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader};
+
+use wiremend_monitor::{Record, Snapshot};
+use wiremend_units::Time;
+
+use crate::failure::Failure;
+
+/// A port: its node and its name there.
+pub(super) type Port = (String, String);
+
+/// The readings of each port, in the order of their files.
+pub(super) type Readings = BTreeMap<Port, Vec<(Time, Snapshot)>>;
+
+/// Reads files, `-` for stdin.
+pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
+    let mut readings = Readings::new();
+    for name in files {
+        let refused = |why: &dyn std::fmt::Display| Failure::Input(format!("{name}: {why}"));
+        let records = if name == "-" {
+            Record::read_all(io::stdin().lock())
+        } else {
+            Record::read_all(BufReader::new(File::open(name).map_err(|error| refused(&error))?))
+        };
+        for record in records.map_err(|error| refused(&error))? {
+            let reading = (record.at(), record.snapshot());
+            readings.entry((record.node, record.port)).or_default().push(reading);
+        }
+    }
+    Ok(readings)
+}
+
+pub(super) fn shown((node, port): &Port) -> String {
+    format!("{node}:{port}")
+}
