@@ -49,7 +49,7 @@ Options:
 
 const EXAMPLES: &str = "\
 Examples:
-  wiremend                                  the tour (on a terminal)
+  wiremend                                  the tour
   wiremend run tour --out results           the tour, with files and a page to look at
   wiremend show tour > mine.toml            a scenario to change
   wiremend run mine.toml --set topology.k=8

@@ -18,13 +18,11 @@ mod show;
 mod trace;
 mod tune;
 
-use std::io::IsTerminal;
-
 use crate::args::explain::ModelCommand;
 use crate::args::{Arguments, CaptureCommand, Command};
 use crate::failure::{Answer, Failure};
 
-/// Does what the arguments ask for; without a command, the tour on a terminal and the help elsewhere.
+/// Does what the arguments ask for; without a command, the tour.
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
     match arguments.command {
         Some(Command::Run(asked)) => run::run(&asked),
@@ -47,10 +45,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {
         Some(Command::Monitor(asked)) => monitor::run(&asked),
         Some(Command::Completions(asked)) => completions::run(&asked),
         Some(Command::Man(asked)) => man::run(&asked),
-        None if std::io::stdout().is_terminal() => run::tour(),
-        None => {
-            eprint!("{}", crate::args::command().render_help());
-            Err(Failure::Input("no command; `wiremend run tour` is a good first one".to_owned()))
-        }
+        None => run::tour(),
     }
 }

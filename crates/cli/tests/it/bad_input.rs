@@ -391,17 +391,6 @@ fn losses_are_tilted_on_one_direction_of_a_protected_link_only() {
     wiremend_with(&good, &["run", "-"]).ok();
 }
 
-#[test]
-fn without_a_terminal_and_a_command_there_is_help_on_stderr() {
-    let ended = wiremend::<&str>(&[]);
-    assert_eq!((ended.code, ended.stdout.as_str()), (Some(2), ""));
-    assert!(
-        ended.stderr.contains("Simulate:") && ended.stderr.contains("wiremend run tour"),
-        "{}",
-        ended.stderr
-    );
-}
-
 /// All packets are corrupted: retries run out, and the run says so and ends by itself.
 #[test]
 fn a_run_that_can_never_finish_ends_and_names_its_flows() {

@@ -263,15 +263,15 @@ fn terminals_get_colours_and_the_tour() {
     let coloured = on_a_terminal(&format!("{program} run nak"), None).unwrap();
     assert!(coloured.contains("\u{1b}[1m"), "{coloured}");
 
-    let begun = Instant::now();
     let tour = on_a_terminal(program, Some("1")).unwrap();
-    assert!(begun.elapsed() < Duration::from_secs(20), "the tour took {:?}", begun.elapsed());
     for part in
         ["Sixteen hosts", "go-back-0", "links protected", "to the slowest", "Next:", "wiremend trace tour"]
     {
         assert!(tour.contains(part), "{tour}");
     }
     assert_eq!(tour.matches("• ").count(), 3, "three sentences: {tour}");
+    let piped = wiremend::<&str>(&[]).ok();
+    assert!(piped.contains("Next:") && piped.contains("to the slowest"), "the tour too: {piped}");
 }
 
 /// What is said must be so: here nothing begins, and there what is lost is noticed by nobody.
