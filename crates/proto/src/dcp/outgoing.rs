@@ -30,6 +30,10 @@ pub(super) struct Outgoing {
     done: VecDeque<u64>,
 }
 
+/// Longer messages are cut even where they count as one, so that numbers of a unit and of the next can be told apart: the receiver takes
+/// twice as many from the oldest missing one on.
+const UNIT_PACKETS_MAX: u32 = 1 << 21;
+
 /// Packets that the receiver counts together: a message, or a part of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
@@ -41,7 +45,7 @@ pub(super) struct Unit {
     pub(super) touched: Time,
     /// When its timer started; never, if nothing of it was sent.
     pub(super) since: Time,
-    /// What of it is sent anew next; behind `sent`: nothing is.
+    /// What of it is sent anew next; `u64::MAX`: nothing is.
     pub(super) replay: u64,
     packets: u32,
     /// Where it starts in the message.
@@ -105,7 +109,7 @@ impl Outgoing {
         let mut left = config.base.packets(work.len);
         let mut offset = 0;
         while left > 0 {
-            let packets = left.min(config.parameters.unit_packets);
+            let packets = left.min(config.parameters.unit_packets).min(UNIT_PACKETS_MAX);
             self.units.push_back(Unit {
                 work: work.id,
                 addr: work.addr,

@@ -159,6 +159,7 @@ impl Requester {
         let seq = unit.replay;
         unit.replay += 1;
         if unit.replay >= unit.end().min(next) {
+            unit.replay = u64::MAX;
             self.replays.pop_front();
         }
         Some(Entry { seq, unit: number })

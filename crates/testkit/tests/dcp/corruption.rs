@@ -87,6 +87,20 @@ fn what_was_cut_is_not_named_too() {
     }
 }
 
+/// A round that began before all of the message was sent does not make what follows it unknown.
+#[test]
+fn what_is_lost_behind_a_round_is_named_too() {
+    let dark = |nth| (30..=100).contains(&nth);
+    let config = with(Tracking::Bitmap { packets: 128 }, Some(HINTS));
+    let mut pair =
+        Pair::new(config).rule(move |_, nth| if dark(nth) || nth == 700 { Fate::Vanish } else { Fate::Pass });
+    pair.write(256 * 1000);
+    pair.run_until_idle();
+    pair.assert_delivered();
+    let Pair { expiries, requester, .. } = &pair;
+    assert_eq!((*expiries, requester.seen().named), (1, 1), "a timer for the dark, and none for the last");
+}
+
 /// Rounds of a long message never succeed where each is sure to lose something; units and bits do not care.
 #[test]
 fn corruption_makes_a_livelock_of_whole_messages_that_units_break() {
