@@ -11,6 +11,7 @@ use wiremend_units::{Span, Time};
 use super::delivery::{Delivery, Newest, Stand};
 use super::rack::Rack;
 use super::ranges::{Ranges, Run};
+use super::stream::Piece;
 
 /// The segments under way.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +45,7 @@ pub(super) struct Record {
     pub(super) len: u16,
     pub(super) copies: u8,
     pub(super) push: bool,
+    pub(super) empty: bool,
     state: State,
     again: bool,
 }
@@ -90,10 +92,11 @@ impl Flight {
 
     /// Sends a new segment.
     #[inline]
-    pub(super) fn send(&mut self, now: Time, seq: u64, len: u16, push: bool) {
+    pub(super) fn send(&mut self, now: Time, seq: u64, piece: Piece) {
         let stand = self.delivery.on_send(now, self.pipe == 0);
         let (copies, state, again) = (0, State::Pending, false);
-        self.records.push_back(Record { seq, sent: now, stand, len, copies, push, state, again });
+        let Piece { len, push, empty } = piece;
+        self.records.push_back(Record { seq, sent: now, stand, len, copies, push, empty, state, again });
         self.pipe += len as u64;
     }
 

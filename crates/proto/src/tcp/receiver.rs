@@ -12,7 +12,7 @@ use crate::rc::{Message, Op, Outcome, Packet, ResponderCounters};
 
 /// The receiving half of a connection.
 ///
-/// It acknowledges every second segment, and at once what is out of order, fills a gap or comes twice (RFC 5681 §4.2).
+/// It acknowledges every second segment, and at once what is out of order, fills a gap, comes twice (RFC 5681 §4.2) or ends a message.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     peer: QpNum,
@@ -20,8 +20,8 @@ pub struct Receiver {
     expected: u64,
     /// What is there beyond it.
     held: Ranges,
-    /// Where messages end beyond the first missing byte, ascending.
-    ends: Vec<u64>,
+    /// Where messages end beyond the first missing byte, ascending, and whether they are empty.
+    ends: Vec<(u64, bool)>,
     /// Where the latest message that is complete ended.
     message_start: u64,
     msn: u32,
@@ -115,7 +115,7 @@ impl Receiver {
             return Outcome::Duplicate;
         }
         if data.push {
-            self.note_end(run.end);
+            self.note_end(run.end, data.empty);
         }
         if run.start > self.expected {
             self.counters.ahead += 1;
@@ -129,7 +129,8 @@ impl Receiver {
         self.expected = if filling { self.held.first().map_or(run.end, |first| first.end) } else { run.end };
         self.held.forget_below(self.expected);
         let completed = self.complete();
-        self.count(config, now, filling);
+        // So does Linux when a short segment has let the reader take all there was.
+        self.count(config, now, filling || data.push);
         Outcome::Accepted { place: None, completed }
     }
 
@@ -145,20 +146,21 @@ impl Receiver {
         }
     }
 
-    fn note_end(&mut self, end: u64) {
-        let place = self.ends.partition_point(|held| *held < end);
-        if self.ends.get(place) != Some(&end) {
-            self.ends.insert(place, end);
+    fn note_end(&mut self, end: u64, empty: bool) {
+        let place = self.ends.partition_point(|held| held.0 < end);
+        if self.ends.get(place).is_none_or(|held| held.0 != end) {
+            self.ends.insert(place, (end, empty));
         }
     }
 
     /// Messages that are complete now. The first is told by the outcome, the others by [`Self::poll_message`].
     fn complete(&mut self) -> Option<Message> {
-        let count = self.ends.partition_point(|end| *end <= self.expected);
+        let count = self.ends.partition_point(|end| end.0 <= self.expected);
         let mut first = None;
         for index in 0..count {
-            let len = self.ends[index] - self.message_start;
-            self.message_start = self.ends[index];
+            let (end, empty) = self.ends[index];
+            let len = if empty { 0 } else { end - self.message_start };
+            self.message_start = end;
             self.msn = (self.msn + 1) & 0xFF_FFFF;
             let message = Message { op: Op::Send, len: len as u32, imm: None, msn: self.msn };
             if index == 0 {

@@ -30,6 +30,8 @@ pub struct Data {
     pub syn: bool,
     /// It ends a message (PSH).
     pub push: bool,
+    /// It is a message without bytes, for which a stream has no place: its one byte stands for nothing.
+    pub empty: bool,
     /// The sender has answered an echo of a mark (CWR).
     pub cwr: bool,
     /// A switch has marked it. On the wire this stands in the IP header.
@@ -77,6 +79,7 @@ const SYN: u32 = 1;
 const PUSH: u32 = 2;
 const CWR: u32 = 4;
 const ECHO: u32 = 8;
+const EMPTY: u32 = 16;
 
 /// An edge of a block lies this near to the acknowledged byte.
 const EDGE_BITS: u32 = 29;
@@ -90,7 +93,8 @@ impl Segment {
         match self {
             Self::Data(data) => {
                 let bit = |set: bool, bit| if set { bit } else { 0 };
-                let flags = bit(data.syn, SYN) | bit(data.push, PUSH) | bit(data.cwr, CWR);
+                let flags =
+                    bit(data.syn, SYN) | bit(data.push, PUSH) | bit(data.empty, EMPTY) | bit(data.cwr, CWR);
                 let packet = Packet::new(Opcode::SendOnly, peer, Psn::new(data.seq))
                     .with_payload(data.len)
                     .with_imm(data.seq)
@@ -114,6 +118,7 @@ impl Segment {
                 len: packet.payload_len,
                 syn: words[0] & SYN != 0,
                 push: words[0] & PUSH != 0,
+                empty: words[0] & EMPTY != 0,
                 cwr: words[0] & CWR != 0,
                 marked: packet.is_marked(),
             })),
@@ -183,8 +188,15 @@ mod tests {
 
     #[test]
     fn segments_read_back() {
-        let data =
-            Data { seq: u32::MAX - 3, len: 1448, push: true, cwr: true, marked: true, ..Data::default() };
+        let data = Data {
+            seq: u32::MAX - 3,
+            len: 1448,
+            push: true,
+            empty: true,
+            cwr: true,
+            marked: true,
+            ..Data::default()
+        };
         let syn = Data { syn: true, ..Data::default() };
         let ack = Ack {
             ack: u32::MAX - 9,

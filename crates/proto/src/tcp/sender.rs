@@ -12,7 +12,7 @@ use super::rack::Rack;
 use super::recovery::Recovery;
 use super::rtt::RoundTrips;
 use super::segment::{Data, Segment};
-use super::stream::Stream;
+use super::stream::{Piece, Stream};
 use crate::rc::{
     Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
 };
@@ -174,7 +174,7 @@ impl Sender {
         let len = match self.flight.next_lost() {
             Some(len) => len as u64,
             None => match self.next_new(config) {
-                Some((len, _)) => len as u64,
+                Some(piece) => piece.len as u64,
                 None => return false,
             },
         };
@@ -183,9 +183,9 @@ impl Sender {
     }
 
     #[inline]
-    fn next_new(&self, config: &Config) -> Option<(u16, bool)> {
-        let (len, push) = self.stream.next(self.nxt, config.mss)?;
-        (self.nxt + len as u64 <= self.una + config.receive_window as u64).then_some((len, push))
+    fn next_new(&self, config: &Config) -> Option<Piece> {
+        let piece = self.stream.next(self.nxt, config.mss)?;
+        (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
     }
 
     /// The next segment, if one may be sent now: what is lost first.
@@ -225,15 +225,15 @@ impl Sender {
     }
 
     fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit> {
-        let (len, push) = self.next_new(config)?;
+        let piece = self.next_new(config)?;
         let seq = self.nxt;
-        self.nxt += len as u64;
-        if push {
+        self.nxt += piece.len as u64;
+        if piece.push {
             self.stream.next_message();
         }
-        self.flight.send(now, seq, len, push);
+        self.flight.send(now, seq, piece);
         self.usage.on_send(self.pipe(), &self.window);
-        self.recovery.on_send(len);
+        self.recovery.on_send(piece.len);
         self.segments += 1;
         self.last_sent = now;
         self.counters.packets += 1;
@@ -241,7 +241,7 @@ impl Sender {
             self.start_timer(config, now);
         }
         self.arm_probe(config, now);
-        Some(self.transmit(seq, len, push, 0, Purpose::New))
+        Some(self.transmit(seq, piece, 0, Purpose::New))
     }
 
     fn send_again(&mut self, config: &Config, now: Time, record: &Record) -> Transmit {
@@ -253,7 +253,8 @@ impl Sender {
         if self.rto_at == Time::MAX || record.seq == self.una {
             self.start_timer(config, now);
         }
-        self.transmit(record.seq, record.len, record.push, record.copies, Purpose::Again)
+        let piece = Piece { len: record.len, push: record.push, empty: record.empty };
+        self.transmit(record.seq, piece, record.copies, Purpose::Again)
     }
 
     /// New data if there are any, else the newest segment again (RFC 8985 §7.3). The window does not matter.
@@ -271,9 +272,10 @@ impl Sender {
     }
 
     #[inline]
-    fn transmit(&mut self, seq: u64, len: u16, push: bool, copy: u8, purpose: Purpose) -> Transmit {
+    fn transmit(&mut self, seq: u64, piece: Piece, copy: u8, purpose: Purpose) -> Transmit {
         let cwr = std::mem::take(&mut self.answered);
-        let data = Data { seq: seq as u32, len, push, cwr, ..Data::default() };
+        let Piece { len, push, empty } = piece;
+        let data = Data { seq: seq as u32, len, push, empty, cwr, ..Data::default() };
         let packet = Segment::Data(data).packet(self.peer);
         Transmit { packet, work: self.stream.owner(seq), offset: seq as u32, copy, purpose, path: 0 }
     }

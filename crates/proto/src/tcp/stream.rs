@@ -19,21 +19,34 @@ pub(super) struct Stream {
 struct Message {
     id: u64,
     end: u64,
+    empty: bool,
+}
+
+/// A segment to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) len: u16,
+    /// It ends a message.
+    pub(super) push: bool,
+    /// The message is empty.
+    pub(super) empty: bool,
 }
 
 impl Stream {
-    /// An empty message takes a byte, since a stream has no place for nothing.
+    /// An empty message takes a byte that stands for nothing.
     pub(super) fn push(&mut self, id: u64, len: u32) {
         self.end += len.max(1) as u64;
         self.posted += 1;
-        self.messages.push_back(Message { id, end: self.end });
+        self.messages.push_back(Message { id, end: self.end, empty: len == 0 });
     }
 
-    /// The next segment from a byte on: its length, and whether it ends a message.
+    /// The next segment from a byte on.
     #[inline]
-    pub(super) fn next(&self, from: u64, mss: u16) -> Option<(u16, bool)> {
-        let left = self.messages.get(self.sent)?.end - from;
-        Some((left.min(mss as u64) as u16, left <= mss as u64))
+    pub(super) fn next(&self, from: u64, mss: u16) -> Option<Piece> {
+        let message = self.messages.get(self.sent)?;
+        let left = message.end - from;
+        let len = left.min(mss as u64) as u16;
+        Some(Piece { len, push: left <= mss as u64, empty: message.empty })
     }
 
     /// A message is sent completely.
