@@ -98,10 +98,9 @@ impl Frame {
     pub(crate) fn facts(&self) -> FrameFacts {
         let kind = match (self.kind, self.packet.opcode) {
             (Kind::Raw | Kind::Link | Kind::Corrupted, _) | (Kind::Rc, Opcode::Cnp) => FrameKind::Other,
-            (Kind::Tcp, Opcode::Acknowledge) => FrameKind::Ack,
             (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
             (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
-            (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
+            (Kind::Rc | Kind::Tcp, Opcode::Acknowledge) => FrameKind::Ack,
             (Kind::Rc, opcode) if opcode.is_response() => FrameKind::ReadResponse,
             (Kind::Rc | Kind::Tcp, _) => FrameKind::Data,
         };

@@ -486,7 +486,7 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
     }
     let marks = tcp.contains("[switch.ecn]");
     let congestion = dice.pick(&["cubic", "reno", "bbr", if marks { "dctcp" } else { "cubic" }]);
-    tcp += &format!(
+    let table = format!(
         "[transport.tcp]\ncongestion = \"{congestion}\"\nrto_min = \"{}\"\ndelayed_ack = \"{}\"\nmtu = {}\n{}{}{}",
         dice.pick(&["20us", "300us"]),
         dice.pick(&["0s", "40us", "40ms"]),
@@ -495,6 +495,7 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
         dice.pick(&["", "", "stack_latency = \"7us\"\n", "handshake = true\nrto_first = \"100us\"\n"]),
         dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
     );
+    tcp += &table;
     // An open-loop load has no connections, and a queue pair's congestion control is for queue pairs.
     match wiremend_scenario::load("test.toml", &tcp, &[]) {
         Err(error) if error.to_string().contains("TCP") => text.to_owned(),

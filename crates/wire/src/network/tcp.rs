@@ -147,7 +147,7 @@ impl TcpRepr {
     }
 
     fn parse_options(&mut self, mut options: &[u8]) -> Result<(), Malformed> {
-        let word = |bytes: &[u8]| bytes.try_into().map(u32::from_be_bytes).unwrap_or(0);
+        let word = |bytes: &[u8]| bytes.try_into().map_or(0, u32::from_be_bytes);
         while let [kind, rest @ ..] = options {
             match *kind {
                 0 => return Ok(()),
