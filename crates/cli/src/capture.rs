@@ -5,6 +5,7 @@
 //! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
 //! Packets that carry their own place ([`wiremend_proto::dcp`]) have it before their payload, and what a switch leaves of them is a
 //! header-only packet; the lower bits of the class selector tell which they are.
+//! TCP connections number their bytes from 0 on, those of the receiver, who sends none, too; timestamps are 0.
 //! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
 
 use std::io::{self, BufWriter};
@@ -12,7 +13,7 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use wiremend_fabric::Graph;
-use wiremend_proto::dcp;
+use wiremend_proto::{dcp, tcp};
 use wiremend_report::NewFile;
 use wiremend_sim::{Captured, Frame, Header, Kind, Probe};
 use wiremend_units::{HostId, LinkId};
@@ -20,14 +21,16 @@ use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
 use wiremend_wire::pcap::{Packet, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, EthernetRepr, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, Pause, PauseFrame,
-    Quanta, RoceFrame, Tag, TrafficClass, Trailer, UdpRepr, Vlans,
+    ETHERTYPE_IPV4, EthernetRepr, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, PROTOCOL_TCP,
+    Pause, PauseFrame, Quanta, RoceFrame, Tag, TcpFlags, TcpRepr, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
 use crate::parities::Parities;
 
 const PROTOCOL_UDP: u8 = 17;
 const DISCARD_PORT: u16 = 9;
+/// Where receivers of TCP listen.
+const STREAM_PORT: u16 = 5_001;
 
 /// A capture of both directions of one link.
 pub(crate) struct Capture {
@@ -176,6 +179,7 @@ impl Capture {
 fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
     match frame.kind {
         Kind::Rc => emit_roce(frame, bytes),
+        Kind::Tcp => emit_segment(frame, bytes),
         Kind::Raw => emit_datagram(frame, bytes),
         Kind::Link | Kind::Corrupted => {
             unreachable!("a frame is captured as it was sent, and emitted as what it is")
@@ -222,6 +226,61 @@ fn emit_header_only(frame: &Frame, bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.resize(header.buffer_len(Trailer::None), 0);
     header.emit(Trailer::None, bytes);
+}
+
+fn emit_segment(frame: &Frame, bytes: &mut Vec<u8>) {
+    let (ethernet, ip) = (ethernet(frame), ip(frame));
+    let header = tcp_header(frame);
+    bytes.clear();
+    bytes.resize(usize::from(frame.len) - Trailer::Fcs.bytes(), 0);
+    let (mac, packet) = bytes.split_at_mut(ethernet.buffer_len());
+    ethernet.emit(ETHERTYPE_IPV4, mac);
+    let (before, rest) = packet.split_at_mut(ip.buffer_len());
+    let len = header.buffer_len() + usize::from(frame.packet.payload_len);
+    ip.emit(PROTOCOL_TCP, len, before);
+    let (head, payload) = rest[..len].split_at_mut(header.buffer_len());
+    let first = header.seq;
+    payload.iter_mut().zip(0..).for_each(|(byte, i)| *byte = first.wrapping_add(i) as u8);
+    header.emit(ip.source, ip.destination, payload, head);
+}
+
+/// A SYN takes the number before the first byte.
+fn tcp_header(frame: &Frame) -> TcpRepr {
+    let common = TcpRepr {
+        source_port: frame.entropy,
+        destination_port: STREAM_PORT,
+        seq: 0,
+        ack: 0,
+        flags: TcpFlags::ACK,
+        window: u16::MAX,
+        timestamps: (0, 0),
+        blocks: [None; 3],
+    };
+    match tcp::Segment::read(&frame.packet) {
+        Some(tcp::Segment::Ack(said)) => {
+            let mut blocks = [None; 3];
+            let told = said.blocks.iter().filter(|block| !block.is_empty());
+            blocks.iter_mut().zip(told).for_each(|(place, block)| *place = Some((block.start, block.end)));
+            TcpRepr {
+                source_port: STREAM_PORT,
+                destination_port: frame.entropy,
+                seq: if said.syn { u32::MAX } else { 0 },
+                ack: said.ack,
+                flags: TcpFlags::ACK | TcpFlags::SYN.when(said.syn) | TcpFlags::ECE.when(said.echo),
+                blocks,
+                ..common
+            }
+        }
+        Some(tcp::Segment::Data(data)) if data.syn => {
+            TcpRepr { seq: u32::MAX, flags: TcpFlags::SYN, ..common }
+        }
+        Some(tcp::Segment::Data(data)) => TcpRepr {
+            seq: data.seq,
+            flags: TcpFlags::ACK | TcpFlags::PSH.when(data.push) | TcpFlags::CWR.when(data.cwr),
+            ..common
+        },
+        None => common,
+    }
 }
 
 fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {

@@ -18,6 +18,7 @@
 //!
 //! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
 //! - [`sr`]: reliable connections that take packets out of order and send again only what is missing.
+//! - [`tcp`]: TCP with SACK, RACK-TLP, and CUBIC, DCTCP, BBR or Reno.
 //! - [`link`]: link-local retransmission, which masks corruption from everything that crosses a link.
 //! - [`fec`]: error correction over frames, the alternative that needs no way back.
 //! - [`dcp`]: transports over switches that cut payloads off, with headers that come back.
@@ -33,3 +34,4 @@ pub mod mend;
 pub mod pfc;
 pub mod rc;
 pub mod sr;
+pub mod tcp;

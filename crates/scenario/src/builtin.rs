@@ -33,6 +33,7 @@ const LIBRARY: &[Shipped] = shipped![
     "congestion.toml",
     "balance.toml",
     "trimming.toml",
+    "tcp.toml",
     "allreduce.toml",
     "cross-dc.toml",
     "google-rpc-million.toml",

@@ -20,6 +20,7 @@ use crate::recovery;
 use crate::scenario::Scenario;
 use crate::suggest::or_nearest;
 use crate::switch::Switch;
+use crate::tcp;
 use crate::topology::{CrossDc, Graph, Shape, Topology};
 use crate::transport::Operation;
 use crate::value::{Place, Placed};
@@ -42,6 +43,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {
     if let Some(trim) = &scenario.switch.trim {
         trim.check(scenario).map_err(in_table(trim.place))?;
     }
+    tcp::check(scenario).map_err(in_table(Place(None)))?;
     acceleration::check(&scenario.transport).map_err(in_table(Place(None)))?;
     check_congestion(scenario).map_err(in_table(scenario.transport.congestion.place))?;
     if scenario.workloads.is_empty() {

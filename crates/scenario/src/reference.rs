@@ -21,6 +21,7 @@ use crate::recovery::SelectiveRepeat;
 use crate::route::Route;
 use crate::scenario::{Engine, Scenario, Series, Stop, VariantTable};
 use crate::switch::Switch;
+use crate::tcp::Tcp;
 use crate::topology::{Topology, Unlike};
 use crate::transport::Transport;
 use crate::trim::Trim;
@@ -86,6 +87,7 @@ pub fn reference() -> String {
     push_section::<Transport>(&mut page, "[transport]");
     push_section::<SelectiveRepeat>(&mut page, "[transport.selective-repeat]");
     push_section::<Dcp>(&mut page, "[transport.dcp]");
+    push_section::<Tcp>(&mut page, "[transport.tcp]");
     push_section::<Acceleration>(&mut page, "[transport.acceleration]");
     push_section::<Dcqcn>(&mut page, "[transport.dcqcn]");
     push_section::<Swift>(&mut page, "[transport.swift]");

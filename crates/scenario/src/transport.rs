@@ -9,6 +9,7 @@ use crate::congestion::{Congestion, Dcqcn, Swift};
 use crate::dcp::Dcp;
 use crate::quantity::{Limit, Pace, Within};
 use crate::recovery::{Recovery, SelectiveRepeat};
+use crate::tcp::{Protocol, Tcp};
 use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 
 /// The reliable connection: the same for all queue pairs of the network.
@@ -23,6 +24,8 @@ use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Transport {
+    /// What connections speak, but for workloads that have a `protocol` of their own.
+    pub protocol: Protocol,
     /// What is sent again after a loss.
     pub recovery: Recovery,
     /// Which operation moves the data.
@@ -58,6 +61,9 @@ pub struct Transport {
     /// Parameters of schemes whose packets may be trimmed: see [transport.dcp](#transportdcp).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dcp: Option<Placed<Dcp>>,
+    /// Parameters of TCP connections: see [transport.tcp](#transporttcp).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tcp: Option<Placed<Tcp>>,
     /// What a NIC does beyond the specification after a loss: see [transport.acceleration](#transportacceleration).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acceleration: Option<Placed<Acceleration>>,
@@ -83,6 +89,7 @@ pub struct Transport {
 impl Default for Transport {
     fn default() -> Self {
         Self {
+            protocol: Protocol::Rdma,
             recovery: Recovery::GoBackN,
             operation: Operation::Write,
             mtu: Mtu(1024),
@@ -97,6 +104,7 @@ impl Default for Transport {
             rate: Pace::Line,
             selective_repeat: None,
             dcp: None,
+            tcp: None,
             acceleration: None,
             congestion: Placed::nowhere(Congestion::None),
             dcqcn: None,

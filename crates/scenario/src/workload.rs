@@ -8,6 +8,7 @@ use crate::collective::{AllReduce, AllToAll};
 use crate::name::{Host, Hosts, Sizes};
 use crate::pattern::{Endpoints, Pattern};
 use crate::quantity::{Load, Within};
+use crate::tcp::Protocol;
 use crate::transport::Transport;
 use crate::value::{self, Placed, Shown};
 
@@ -30,6 +31,9 @@ pub struct Workload {
     /// a class of its own, 0 if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Within<u8, 0, 7>>,
+    /// What its connections speak; if left out, `transport.protocol`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<Protocol>,
 }
 
 impl Workload {

@@ -246,7 +246,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "load = 0.5",
             "load = 0.5\nlaod = 0.5",
-            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class",
+            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class, protocol",
         ),
         (
             "[topology]",
@@ -256,12 +256,12 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "mtu = 1024",
             "\"m\\ntu\" = 1024",
-            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field `m\\ntu`; did you mean `mtu`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "mtu = 1024",
             "\"`, expected `x\" = 1024",
-            "s.toml:7:1: unknown field ``, expected `x`; allowed: recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
+            "s.toml:7:1: unknown field ``, expected `x`; allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn",
         ),
         (
             "[[workload]]",

@@ -110,8 +110,8 @@ fn an_override_is_blamed_for_what_it_breaks() {
         ("topology.k=3", "--set topology.k=3: no fat-tree has k = 3; expected an even number from 2 to 128"),
         (
             "transport.recovry=go-back-0",
-            "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: recovery, \
-             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, \
+            "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, \
+             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),
@@ -159,8 +159,8 @@ fn a_variant_is_blamed_where_it_stands() {
         ),
         (
             r#"{ "transport.retri" = 0 }"#,
-            "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: recovery, operation, mtu, \
-             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, acceleration, congestion, dcqcn, swift, \
+            "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: protocol, recovery, operation, mtu, \
+             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, \
              class, cnp_class, ttl, \
              first_psn",
         ),

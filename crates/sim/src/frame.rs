@@ -100,11 +100,11 @@ impl Frame {
             (Kind::Raw | Kind::Link | Kind::Corrupted, _) | (Kind::Rc, Opcode::Cnp) => FrameKind::Other,
             (Kind::Rc, Opcode::ReadRequest) => FrameKind::ReadRequest,
             (Kind::Rc, Opcode::Acknowledge) if self.packet.is_nak() => FrameKind::Nak,
-            (Kind::Rc, Opcode::Acknowledge) => FrameKind::Ack,
+            (Kind::Rc | Kind::Tcp, Opcode::Acknowledge) => FrameKind::Ack,
             (Kind::Rc, opcode) if opcode.is_response() => FrameKind::ReadResponse,
-            (Kind::Rc, _) => FrameKind::Data,
+            (Kind::Rc | Kind::Tcp, _) => FrameKind::Data,
         };
-        let has_psn = self.kind == Kind::Rc && self.packet.opcode != Opcode::Cnp;
+        let has_psn = matches!(self.kind, Kind::Rc | Kind::Tcp) && self.packet.opcode != Opcode::Cnp;
         let psn = has_psn.then_some(self.packet.psn);
         FrameFacts {
             frame_bytes: u32::from(self.len),
@@ -123,6 +123,8 @@ impl Frame {
 pub enum Kind {
     /// A reliable connection.
     Rc,
+    /// A TCP connection: its packet is a [`wiremend_proto::tcp::Segment`], whose number in bytes stands in its 24 bits.
+    Tcp,
     /// Nobody: an open-loop load.
     Raw,
     /// The two ends of a protected link.

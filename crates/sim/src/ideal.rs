@@ -4,15 +4,26 @@
 //! arrived whole and its predecessor has left. In the middle of a long message every packet adds the same, so only
 //! the first few and the last are followed one by one.
 
-use wiremend_proto::rc;
+use wiremend_proto::{rc, tcp};
 use wiremend_units::{Bytes, LaneId, Span};
 use wiremend_wire::Opcode;
 
 use crate::frame::{GAP_BYTES, len_with};
-use crate::network::Network;
+use crate::network::{Network, Protocol};
 
 /// From post to the requester's completion, along `there` and back.
-pub(crate) fn alone(net: &Network, there: &[LaneId], back: &[LaneId], bytes: u32) -> Span {
+pub(crate) fn alone(
+    net: &Network,
+    protocol: Protocol,
+    there: &[LaneId],
+    back: &[LaneId],
+    bytes: u32,
+) -> Span {
+    if protocol == Protocol::Tcp {
+        let mut pipe = Pipe::new(net, back);
+        pipe.push_at(tcp::frame_len_with(0), stream(net, there, bytes));
+        return pipe.arrival() + stack_latency(net);
+    }
     let mtu = u32::from(net.transport.config.mtu);
     match net.transport.op {
         rc::Op::Read => {
@@ -34,8 +45,26 @@ pub(crate) fn alone(net: &Network, there: &[LaneId], back: &[LaneId], bytes: u32
 }
 
 /// From post to the last byte at the other end, for SEND and WRITE.
-pub(crate) fn one_way(net: &Network, path: &[LaneId], bytes: u32) -> Span {
+pub(crate) fn one_way(net: &Network, protocol: Protocol, path: &[LaneId], bytes: u32) -> Span {
+    if protocol == Protocol::Tcp {
+        return stream(net, path, bytes);
+    }
     message(net, path, bytes, shapes_of(net.transport.op)).last
+}
+
+/// When the last byte of a stream is at the other end, if windows never keep it back.
+fn stream(net: &Network, path: &[LaneId], bytes: u32) -> Span {
+    let mss = u32::from(net.transport.tcp().mss);
+    let bytes = bytes.max(1);
+    let full = (bytes - 1) / mss;
+    let mut pipe = Pipe::new(net, path);
+    pipe.push_many(tcp::frame_len_with(mss as u16), full);
+    pipe.push(tcp::frame_len_with((bytes - full * mss) as u16));
+    pipe.arrival() + stack_latency(net)
+}
+
+fn stack_latency(net: &Network) -> Span {
+    net.transport.tcp.as_ref().map_or(Span::ZERO, |tcp| tcp.stack_latency)
 }
 
 fn shapes_of(op: rc::Op) -> [Opcode; 4] {

@@ -1,10 +1,12 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
-use wiremend_proto::{cc, dcp, rc, sr};
+use wiremend_proto::{cc, dcp, rc, sr, tcp};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
-use crate::frame;
+use wiremend_wire::Ecn;
+
+use crate::frame::{self, Kind};
 use crate::repeat::Repeats;
 
 /// Names of random streams: one per purpose, so that no purpose disturbs another.
@@ -76,6 +78,24 @@ pub(crate) struct Transport {
     pub(crate) trims: bool,
     /// What ToR switches copy, if anything.
     pub(crate) repeats: Option<Repeats>,
+    /// The other protocol, if some connections have it.
+    pub(crate) tcp: Option<Box<Tcp>>,
+}
+
+/// What all TCP connections of a run share.
+#[derive(Clone, Debug)]
+pub(crate) struct Tcp {
+    pub(crate) config: tcp::Config,
+    /// From a frame's arrival until the host's stack has done with it.
+    pub(crate) stack_latency: Span,
+}
+
+/// What a connection speaks.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Protocol {
+    /// What [`Engine`] says.
+    Rdma,
+    Tcp,
 }
 
 /// Which engine every connection has.
@@ -106,9 +126,24 @@ impl Transport {
         config
     }
 
+    /// The configuration of a TCP connection.
+    #[inline]
+    pub(crate) fn tcp(&self) -> &tcp::Config {
+        &self.tcp.as_ref().expect("a run with TCP connections says how").config
+    }
+
+    /// What TCP's data frames are, and whether switches may mark them.
+    pub(crate) fn tcp_kind(&self) -> (Kind, Ecn) {
+        let echoed = self.tcp().ecn != tcp::Ecn::Off;
+        (Kind::Tcp, if echoed { Ecn::Capable0 } else { Ecn::NotCapable })
+    }
+
     /// The length of the frame that carries a packet of a connection.
     #[inline]
-    pub(crate) fn frame_len(&self, packet: &rc::Packet) -> u16 {
+    pub(crate) fn frame_len(&self, kind: Kind, packet: &rc::Packet) -> u16 {
+        if kind == Kind::Tcp {
+            return tcp::frame_len(packet);
+        }
         match self.engine {
             Engine::GoBack => frame::len_of(packet),
             Engine::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),

@@ -10,6 +10,8 @@ use std::cmp::Ordering;
 use wiremend_proto::rc;
 use wiremend_units::{HostId, QpNum, Time};
 
+use crate::network::Protocol;
+
 /// A notice under way to a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Notice {
@@ -25,7 +27,7 @@ pub(crate) struct Notice {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
     /// To the responder: expect this connection, for the application on `port`.
-    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16 },
+    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, protocol: Protocol },
     /// To the responder: forget this connection.
     Close { qp: QpNum, serial: u32 },
     /// To the requester: message number `message` of the connection was delivered at `at`.

@@ -190,7 +190,8 @@ impl Tracer {
     fn follows(&self, frame: &Frame) -> bool {
         let Some((host, serial)) = self.connection else { return false };
         let requester = if frame.packet.opcode.is_response() { frame.dst } else { frame.src };
-        !self.ended && frame.kind == Kind::Rc && requester == host && frame.serial == serial
+        let is_connection = matches!(frame.kind, Kind::Rc | Kind::Tcp);
+        !self.ended && is_connection && requester == host && frame.serial == serial
     }
 
     fn note(&mut self, time: Time, node: NodeId, what: TraceWhat) {
@@ -213,6 +214,8 @@ fn describe(frame: &Frame) -> TracePacket {
     let name = match kind {
         PacketKind::Nak => "NAK",
         PacketKind::Dummy => "DUMMY",
+        PacketKind::Data if frame.kind == Kind::Tcp => "DATA",
+        PacketKind::Ack if frame.kind == Kind::Tcp => "ACK",
         _ => packet.opcode.name(),
     };
     let retransmission = frame.copy > 0 || frame.replica > 0 || frame.purpose == rc::Purpose::Repeat;

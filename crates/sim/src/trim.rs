@@ -91,7 +91,7 @@ impl Rule {
         let knows_trimming = match frame.kind {
             Kind::Rc => self.connections,
             Kind::Raw => frame.serial != 0,
-            Kind::Link | Kind::Corrupted => false,
+            Kind::Tcp | Kind::Link | Kind::Corrupted => false,
         };
         if !knows_trimming {
             Sort::Other

@@ -192,6 +192,7 @@ fn draw(seed: u64) -> String {
     let text = draw_recovery(&mut Dice(mix(seed ^ 0x5E1)), &text);
     let text = draw_congestion(&mut Dice(mix(seed ^ 0xECE)), &text);
     let text = draw_lossy(&mut Dice(mix(seed ^ 0x7217)), &text);
+    let text = draw_tcp(&mut Dice(mix(seed ^ 0x7C9)), &text);
     scenario(&text);
     text
 }
@@ -467,6 +468,39 @@ fn draw_lossy(dice: &mut Dice, text: &str) -> String {
         dice.pick(&["100B", "5kB", "1MB"]),
         dice.pick(&["drop", "keep", "control"]),
     )
+}
+
+/// TCP for all connections, or for those of one workload beside the others'.
+fn draw_tcp(dice: &mut Dice, text: &str) -> String {
+    if dice.below(3) > 0 {
+        return text.to_owned();
+    }
+    let mut tcp = text.to_owned();
+    if dice.below(2) == 0 {
+        for congestion in ["dcqcn-paper", "hpcc-lineage", "swift"] {
+            tcp = tcp.replace(&format!("congestion = \"{congestion}\"\n"), "");
+        }
+        tcp = tcp.replacen("[transport]\n", "[transport]\nprotocol = \"tcp\"\n", 1);
+    } else {
+        tcp = tcp.replacen("[[workload]]\n", "[[workload]]\nprotocol = \"tcp\"\n", 1);
+    }
+    let marks = tcp.contains("[switch.ecn]");
+    let congestion = dice.pick(&["cubic", "reno", "bbr", if marks { "dctcp" } else { "cubic" }]);
+    let table = format!(
+        "[transport.tcp]\ncongestion = \"{congestion}\"\nrto_min = \"{}\"\ndelayed_ack = \"{}\"\nmtu = {}\n{}{}{}",
+        dice.pick(&["20us", "300us"]),
+        dice.pick(&["0s", "40us", "40ms"]),
+        dice.pick(&[1500, 1500, 9000, 300]),
+        dice.pick(&["", "", "sack = false\n", "tail_probe = false\n"]),
+        dice.pick(&["", "", "stack_latency = \"7us\"\n", "handshake = true\nrto_first = \"100us\"\n"]),
+        dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
+    );
+    tcp += &table;
+    // An open-loop load has no connections, and a queue pair's congestion control is for queue pairs.
+    match wiremend_scenario::load("test.toml", &tcp, &[]) {
+        Err(error) if error.to_string().contains("TCP") => text.to_owned(),
+        _ => tcp,
+    }
 }
 
 fn draw_workload(dice: &mut Dice) -> String {

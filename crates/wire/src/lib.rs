@@ -84,7 +84,7 @@ pub use length::{Encapsulation, MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, frame_len}
 pub use malformed::Malformed;
 pub use network::{
     Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ecn, EthernetRepr, IpRepr, IpVersion, Ipv4Repr, Ipv6Repr, MacAddr,
-    ROCE_PORT, Tpid, TrafficClass, UdpRepr, VlanTag, Vlans,
+    PROTOCOL_TCP, ROCE_PORT, TcpFlags, TcpRepr, Tpid, TrafficClass, UdpRepr, VlanTag, Vlans,
 };
 pub use opcode::Opcode;
 pub use pause::{ETHERTYPE_MAC_CONTROL, Pause, PauseFrame, Quanta};

@@ -21,6 +21,8 @@ pub(crate) use stream::Stream;
 use wiremend_measure::Outcome;
 use wiremend_units::{FlowId, HostId, Time};
 
+use crate::network::Protocol;
+
 /// An application.
 pub(crate) enum App {
     List(List),
@@ -37,6 +39,8 @@ pub(crate) struct Placed {
     pub(crate) port: u16,
     /// The class of its connections.
     pub(crate) class: u8,
+    /// What its connections speak.
+    pub(crate) protocol: Protocol,
     pub(crate) app: App,
     /// It has been taken off the books: it starts nothing more.
     pub(crate) done: bool,

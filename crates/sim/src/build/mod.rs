@@ -11,6 +11,7 @@ mod protect;
 mod remedy;
 mod route;
 mod selective;
+mod tcp;
 mod topology;
 mod trim;
 mod trimming;
@@ -89,17 +90,7 @@ const SHARED_FLOW_BYTES: u64 = 300;
 
 pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
     check_memory(scenario, options)?;
-    let graph = topology::graph(scenario)?;
-    let topology = &scenario.topology;
-    let latencies = Latencies {
-        switch: topology.switch_latency,
-        host_tx: topology.host_tx_latency,
-        host_rx: topology.host_rx_latency,
-    };
-    let mut net = Network::new(graph, latencies, transport(scenario), options.seed);
-    net.balanced = scenario.switch.balance.reorders();
-    net.transport.engine = selective::engine(&scenario.transport, &net);
-    let net = Arc::new(net);
+    let net = Arc::new(connected(scenario, options)?);
     let memory = Memory {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
@@ -189,6 +180,22 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         memory,
     };
     Ok(Built { parts, limits, net, notes })
+}
+
+/// The network, and what connections over it are.
+fn connected(scenario: &Scenario, options: &Options) -> Result<Network, BuildError> {
+    let graph = topology::graph(scenario)?;
+    let topology = &scenario.topology;
+    let latencies = Latencies {
+        switch: topology.switch_latency,
+        host_tx: topology.host_tx_latency,
+        host_rx: topology.host_rx_latency,
+    };
+    let mut net = Network::new(graph, latencies, transport(scenario), options.seed);
+    net.balanced = scenario.switch.balance.reorders();
+    net.transport.engine = selective::engine(&scenario.transport, &net);
+    net.transport.tcp = tcp::tcp(scenario, &net);
+    Ok(net)
 }
 
 /// What a reader should know before the run.
@@ -301,6 +308,8 @@ fn transport(scenario: &Scenario) -> Transport {
         first_psn: wiremend_units::Psn::new(transport.first_psn.get()),
         trims: transport.recovery.family() == Family::Trimming,
         repeats: repeats(&scenario.mend),
+        // As with other engines.
+        tcp: None,
     }
 }
 

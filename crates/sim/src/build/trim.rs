@@ -12,7 +12,7 @@ use super::{BuildError, workload};
 use crate::egress::Egress;
 use crate::frame::{self, GAP_BYTES, TRIMMED_BYTES};
 use crate::ideal;
-use crate::network::{Network, Way};
+use crate::network::{Network, Protocol, Way};
 use crate::schedule::Schedule;
 use crate::trim::{Acks, Rule, Trimming};
 
@@ -212,7 +212,7 @@ fn base_round_trip(net: &Network) -> Span {
         sources.flat_map(|src| ends.iter().map(move |dst| (*src, *dst))).filter(|(src, dst)| src != dst);
     let round_trip = |(src, dst)| {
         let [there, back] = [(src, dst), (dst, src)].map(|(src, dst)| net.path(Way { src, dst, entropy: 0 }));
-        ideal::alone(net, &there, &back, net.transport.config.mtu.into())
+        ideal::alone(net, Protocol::Rdma, &there, &back, net.transport.config.mtu.into())
     };
     pairs.map(round_trip).max().unwrap_or(Span::from_us(1)).max(Span::from_ps(1))
 }

@@ -35,7 +35,8 @@ pub(super) fn place(
         let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
         for (host, app) in maker.apps()? {
             let class = workload.class_in(&scenario.transport);
-            placed.push((host, Placed { port: number as u16, class, app, done: false }));
+            let protocol = super::tcp::protocol(workload.protocol_in(&scenario.transport));
+            placed.push((host, Placed { port: number as u16, class, protocol, app, done: false }));
         }
     }
     Ok(placed)

@@ -89,7 +89,8 @@ impl Passage {
     /// A frame has come to a switch and has hops left.
     pub(crate) fn on_frame(&mut self, now: Time, switch: SwitchId, frame: &Frame) -> Verdict {
         let Some(memory) = &mut self.loops else { return Verdict::Pass };
-        if !matches!(frame.kind, Kind::Rc | Kind::Raw) || !memory.is_repeated(now, switch, frame) {
+        if !matches!(frame.kind, Kind::Rc | Kind::Tcp | Kind::Raw) || !memory.is_repeated(now, switch, frame)
+        {
             return Verdict::Pass;
         }
         self.counts.repeated_frames += 1;

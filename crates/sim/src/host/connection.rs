@@ -13,11 +13,12 @@ use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
 use super::engine::RequesterEngine;
-use super::{Context, Host};
+use super::nic::{Half, Sender};
+use super::{Context, Host, Pair};
 use crate::app::{Done, Ended, Post};
 use crate::frame::{self, Frame};
 use crate::ideal;
-use crate::network::{Network, Way, purpose};
+use crate::network::{Network, Protocol, Way, purpose};
 use crate::notice::News;
 
 pub(super) struct Connection {
@@ -86,11 +87,12 @@ impl Posted {
 impl Host {
     /// Carries out an application's wish to move a message.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
-        let (port, class) = (self.apps[app].port, self.apps[app].class);
+        let (port, class, protocol) = (self.apps[app].port, self.apps[app].class, self.apps[app].protocol);
         let own = self.apps[app].app.has_own_connections().then_some(port);
-        let slot = match self.by_pair.get(&(post.dst, class, own)) {
+        let pair = (post.dst, class, own, protocol);
+        let slot = match self.by_pair.get(&pair) {
             Some(slot) => *slot,
-            None => self.open(cx, post.dst, port, class, own),
+            None => self.open(cx, pair, port),
         };
         let connection = &mut self.connections[slot as usize];
         let message = connection.requester.messages() + 1;
@@ -120,7 +122,8 @@ impl Host {
         self.settle(cx, slot);
     }
 
-    fn open(&mut self, cx: &mut Context<'_>, dst: HostId, port: u16, class: u8, own: Option<u16>) -> u32 {
+    fn open(&mut self, cx: &mut Context<'_>, pair: Pair, port: u16) -> u32 {
+        let (dst, class, own, protocol) = pair;
         let transport = &cx.net.transport;
         let slot = self.free.pop().unwrap_or(self.connections.len() as u32);
         assert!(slot < QpNum::MAX / 2, "a host has room for 2^23 connections");
@@ -129,8 +132,11 @@ impl Host {
         let qp = responder_number(self.id, slot);
         let random = stream_seed(cx.net.seed ^ u64::from(serial), purpose::ENTROPY, u64::from(self.id.0));
         let entropy = 0xC000 | random as u16;
-        let control = self.control(cx.net, dst, entropy);
-        let mut requester = RequesterEngine::new(transport, qp);
+        let control = match protocol {
+            Protocol::Rdma => self.control(cx.net, dst, entropy),
+            Protocol::Tcp => Control::Unlimited,
+        };
+        let mut requester = RequesterEngine::new(transport, protocol, qp, random >> 16);
         requester.allow(control.window());
         let connection = Connection {
             requester,
@@ -153,9 +159,9 @@ impl Host {
             self.connections.push(connection);
         }
         if transport.per_pair || own.is_some() {
-            self.by_pair.insert((dst, class, own), slot);
+            self.by_pair.insert(pair, slot);
         }
-        self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port });
+        self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port, protocol });
         slot
     }
 
@@ -248,7 +254,7 @@ impl Host {
         if !connection.queued && connection.requester.ready(transport, cx.now) {
             connection.queued = true;
             let class = connection.class;
-            self.nic.ring(class).ready.push_back(super::nic::Sender::requester(slot));
+            self.nic.ring(class).ready.push_back(Sender::requester(slot));
         }
         self.kick(cx);
     }
@@ -276,6 +282,10 @@ impl Host {
             && due <= cx.now
         {
             self.timers.pop();
+            if let Half::Responder(slot) = Sender(slot).half() {
+                self.on_answer_due(cx, due, slot);
+                continue;
+            }
             let connection = &mut self.connections[slot as usize];
             if connection.timer_at != due {
                 continue;
@@ -300,6 +310,9 @@ impl Host {
         if let Some(Reverse((next, _))) = self.timers.peek() {
             cx.wires.queue.arm_by(cx.wires.sources.timer(self.id), *next);
         }
+        if self.stack.is_some() {
+            self.work_stack(cx);
+        }
     }
 
     fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: rc::Completion) {
@@ -308,7 +321,8 @@ impl Host {
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");
         let outcome = outcome_of(completion.status);
         let mut done = posted.done(connection.requester.counters(), outcome);
-        if cx.net.transport.op == rc::Op::Read && outcome == Outcome::Finished {
+        let protocol = connection.requester.protocol();
+        if cx.net.transport.op == rc::Op::Read && protocol == Protocol::Rdma && outcome == Outcome::Finished {
             // What a READ asks for is delivered where it completes.
             done.delivered = Some(cx.now);
         }
@@ -321,7 +335,7 @@ impl Host {
             cx.wires.watch.on_end(cx.now, self.id, flow, outcome);
             let (bytes, start) = (posted.bytes, posted.start);
             let ended = Ended { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-            cx.tally.rows.push(self.row(cx.net, &ended));
+            cx.tally.rows.push(self.row(cx.net, protocol, &ended));
         }
         self.with_app(cx, usize::from(posted.app), |app, now, actions| app.on_completion(now, done, actions));
     }
@@ -330,7 +344,8 @@ impl Host {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
         let (dst, serial) = (connection.dst, connection.serial);
-        self.by_pair.remove(&(dst, connection.class, connection.own));
+        let protocol = connection.requester.protocol();
+        self.by_pair.remove(&(dst, connection.class, connection.own, protocol));
         self.free.push(slot);
         self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
     }
@@ -354,30 +369,32 @@ impl Host {
             let connection = &mut self.connections[slot];
             let (dst, entropy, after) =
                 (connection.dst, connection.entropy, connection.requester.counters().to_owned());
+            let protocol = connection.requester.protocol();
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
                 let done = posted.done(&after, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);
                 let ended = Ended { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
-                cx.tally.rows.push(self.row(cx.net, &ended));
+                cx.tally.rows.push(self.row(cx.net, protocol, &ended));
             }
         }
         for index in 0..self.apps.len() {
             if let Some(ended) = self.apps[index].app.cut_off(cx.now, outcome) {
-                cx.tally.rows.push(self.row(cx.net, &ended));
+                let protocol = self.apps[index].protocol;
+                cx.tally.rows.push(self.row(cx.net, protocol, &ended));
             }
         }
     }
 
-    pub(super) fn row(&self, net: &Network, ended: &Ended) -> FlowRow {
+    pub(super) fn row(&self, net: &Network, protocol: Protocol, ended: &Ended) -> FlowRow {
         let entropy = ended.entropy;
         let ways = [(self.id, ended.dst), (ended.dst, self.id)]
             .map(|(src, dst)| net.path(Way { src, dst, entropy }));
         let bytes = ended.bytes;
         let ideal = if ended.round_trip {
-            ideal::one_way(net, &ways[0], bytes) + ideal::one_way(net, &ways[1], bytes)
+            ideal::one_way(net, protocol, &ways[0], bytes) + ideal::one_way(net, protocol, &ways[1], bytes)
         } else {
-            ideal::alone(net, &ways[0], &ways[1], bytes)
+            ideal::alone(net, protocol, &ways[0], &ways[1], bytes)
         };
         FlowRow {
             flow: ended.flow.0,

@@ -6,14 +6,14 @@ use std::hash::{BuildHasherDefault, Hasher};
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::Notification;
 use wiremend_proto::{rc, sr};
-use wiremend_units::{HostId, Psn, QpNum, mix};
+use wiremend_units::{HostId, Psn, QpNum, Time, mix};
 use wiremend_wire::Ecn;
 
 use super::engine::ResponderEngine;
 use super::nic::Sender;
 use super::{Context, Host};
 use crate::cause;
-use crate::frame::Frame;
+use crate::frame::{Frame, Kind};
 use crate::notice::News;
 
 /// A connection that ends here.
@@ -32,6 +32,8 @@ pub(super) struct Responding {
     pub(super) answered: Option<Psn>,
     /// It stands in one of the NIC's rings.
     pub(super) queued: bool,
+    /// The time of its entry in the host's timers, or never.
+    pub(super) timer_at: Time,
 }
 
 impl Responding {
@@ -53,6 +55,7 @@ impl Responding {
             notification: Notification::default(),
             answered: None,
             queued: false,
+            timer_at: Time::MAX,
         }
     }
 }
@@ -85,6 +88,7 @@ impl Contexts {
         {
             self.by_peer.remove(&key(peer, qp));
             self.free.push(slot);
+            self.slots[slot as usize].timer_at = Time::MAX;
             return self.slots[slot as usize].responder.steps();
         }
         None
@@ -112,7 +116,7 @@ impl Contexts {
     }
 
     #[inline]
-    fn find(&self, peer: HostId, qp: QpNum) -> Option<u32> {
+    pub(super) fn find(&self, peer: HostId, qp: QpNum) -> Option<u32> {
         self.by_peer.get(&key(peer, qp)).copied()
     }
 }
@@ -170,7 +174,7 @@ impl Host {
             }
             self.kick(cx);
         }
-        if frame.ecn == Ecn::Congested {
+        if frame.ecn == Ecn::Congested && frame.kind == Kind::Rc {
             self.on_mark(cx, slot);
         }
     }

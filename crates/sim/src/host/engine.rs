@@ -3,11 +3,12 @@
 //! Go-back-N lies in place, because most connections have it and a run is as fast as they are; every other engine is
 //! behind a pointer. All have the same doors, and what they are configured by is in the [`Transport`].
 
-use wiremend_proto::{dcp, rc, sr};
+use wiremend_proto::{dcp, rc, sr, tcp};
 use wiremend_units::{Psn, QpNum, Time};
+use wiremend_wire::Ecn;
 
-use crate::frame::Frame;
-use crate::network::{Engine, Transport};
+use crate::frame::{Frame, Kind};
+use crate::network::{Engine, Protocol, Transport};
 
 /// The sending half.
 #[expect(clippy::large_enum_variant, reason = "the large one is the usual one")]
@@ -15,6 +16,7 @@ pub(super) enum RequesterEngine {
     GoBack(rc::Requester),
     Selective(Box<sr::Requester>),
     Trimming(Box<dcp::Requester>),
+    Tcp(Box<tcp::Sender>),
 }
 
 /// The receiving half.
@@ -22,6 +24,7 @@ pub(super) enum ResponderEngine {
     GoBack(rc::Responder),
     Selective(Box<sr::Responder>),
     Trimming(Box<dcp::Responder>),
+    Tcp(Box<tcp::Receiver>),
 }
 
 /// What every engine does without its configuration.
@@ -31,6 +34,7 @@ macro_rules! each {
             $kind::GoBack($half) => $call,
             $kind::Selective($half) => $call,
             $kind::Trimming($half) => $call,
+            $kind::Tcp($half) => $call,
         }
     };
 }
@@ -51,12 +55,20 @@ macro_rules! each_with {
                 let $config = $transport.trimming();
                 $call
             }
+            $kind::Tcp($half) => {
+                let $config = $transport.tcp();
+                $call
+            }
         }
     };
 }
 
 impl RequesterEngine {
-    pub(super) fn new(transport: &Transport, peer: QpNum) -> Self {
+    /// `random` is for what a protocol leaves to chance.
+    pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum, random: u64) -> Self {
+        if protocol == Protocol::Tcp {
+            return Self::Tcp(Box::new(tcp::Sender::new(transport.tcp(), peer, random)));
+        }
         let first = transport.first_psn;
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Requester::new(peer, first)),
@@ -93,6 +105,9 @@ impl RequesterEngine {
             Self::Trimming(half) => {
                 half.on_packet(transport.trimming(), now, &frame.packet);
             }
+            Self::Tcp(half) => {
+                half.on_packet(transport.tcp(), now, &frame.packet);
+            }
         }
     }
 
@@ -110,9 +125,29 @@ impl RequesterEngine {
         each!(Self, self, half => half.poll_completion())
     }
 
+    /// Not for TCP, whose window is its own.
     #[inline]
     pub(super) fn allow(&mut self, window: u32) {
-        each!(Self, self, half => half.allow(window));
+        match self {
+            Self::GoBack(half) => half.allow(window),
+            Self::Selective(half) => half.allow(window),
+            Self::Trimming(half) => half.allow(window),
+            Self::Tcp(_) => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn protocol(&self) -> Protocol {
+        if let Self::Tcp(_) = self { Protocol::Tcp } else { Protocol::Rdma }
+    }
+
+    /// What its frames are, and whether switches may mark them.
+    #[inline]
+    pub(super) fn kind(&self, transport: &Transport) -> (Kind, Ecn) {
+        match self {
+            Self::Tcp(_) => transport.tcp_kind(),
+            _ => (Kind::Rc, Ecn::Capable0),
+        }
     }
 
     #[inline]
@@ -147,7 +182,10 @@ impl RequesterEngine {
 }
 
 impl ResponderEngine {
-    pub(super) fn new(transport: &Transport, peer: QpNum) -> Self {
+    pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum) -> Self {
+        if protocol == Protocol::Tcp {
+            return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer)));
+        }
         let first = transport.first_psn;
         match &transport.engine {
             Engine::GoBack => Self::GoBack(rc::Responder::new(peer, first)),
@@ -162,11 +200,16 @@ impl ResponderEngine {
         match self {
             Self::GoBack(half) => half.on_packet(&transport.config, now, &frame.packet),
             Self::Selective(half) => {
-                let marked = frame.ecn == wiremend_wire::Ecn::Congested;
+                let marked = frame.ecn == Ecn::Congested;
                 let packet = if marked { frame.packet.marked() } else { frame.packet };
                 half.on_packet(transport.selective(), now, &packet)
             }
             Self::Trimming(half) => half.on_packet(transport.trimming(), now, &frame.packet),
+            Self::Tcp(half) => {
+                let marked = frame.ecn == Ecn::Congested;
+                let packet = if marked { frame.packet.marked() } else { frame.packet };
+                half.on_packet(transport.tcp(), now, &packet)
+            }
         }
     }
 
@@ -177,6 +220,7 @@ impl ResponderEngine {
             Self::GoBack(_) => false,
             Self::Selective(half) => half.has_messages(),
             Self::Trimming(half) => half.has_messages(),
+            Self::Tcp(half) => half.has_messages(),
         }
     }
 
@@ -186,6 +230,7 @@ impl ResponderEngine {
             Self::GoBack(_) => None,
             Self::Selective(half) => half.poll_message(),
             Self::Trimming(half) => half.poll_message(),
+            Self::Tcp(half) => half.poll_message(),
         }
     }
 
@@ -204,7 +249,7 @@ impl ResponderEngine {
     pub(super) fn take_owed(&mut self) -> u32 {
         match self {
             Self::Trimming(half) => half.take_owed(),
-            Self::GoBack(_) | Self::Selective(_) => 0,
+            Self::GoBack(_) | Self::Selective(_) | Self::Tcp(_) => 0,
         }
     }
 
@@ -220,7 +265,7 @@ impl ResponderEngine {
     pub(super) fn is_reading(&self) -> bool {
         match self {
             Self::GoBack(half) => half.is_reading(),
-            Self::Selective(_) | Self::Trimming(_) => false,
+            Self::Selective(_) | Self::Trimming(_) | Self::Tcp(_) => false,
         }
     }
 
@@ -232,7 +277,7 @@ impl ResponderEngine {
     /// What tracking packets out of order has cost, where that is done.
     pub(super) fn steps(&self) -> Option<sr::Steps> {
         match self {
-            Self::GoBack(_) => None,
+            Self::GoBack(_) | Self::Tcp(_) => None,
             Self::Selective(half) => Some(half.steps()),
             Self::Trimming(half) => Some(half.steps()),
         }
@@ -240,5 +285,23 @@ impl ResponderEngine {
 
     pub(super) fn nak_sent(&self) -> bool {
         each!(Self, self, half => half.nak_sent())
+    }
+
+    /// When it wants to be called if nothing comes, where it has a timer.
+    #[inline]
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        if let Self::Tcp(half) = self { half.next_timeout() } else { None }
+    }
+
+    /// The time may have come.
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        if let Self::Tcp(half) = self {
+            half.on_timeout(now);
+        }
+    }
+
+    #[inline]
+    pub(super) fn kind(&self) -> Kind {
+        if let Self::Tcp(_) = self { Kind::Tcp } else { Kind::Rc }
     }
 }

@@ -10,6 +10,7 @@ mod context;
 mod engine;
 mod nic;
 mod raw;
+mod stack;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -23,9 +24,10 @@ use self::connection::Connection;
 use self::context::{Contexts, Responding};
 use self::engine::ResponderEngine;
 use self::nic::Nic;
+use self::stack::Stack;
 use crate::app::{Action, Placed};
 use crate::frame::{Frame, Kind};
-use crate::network::Network;
+use crate::network::{Network, Protocol};
 use crate::notice::{News, Notice};
 use crate::wires::Wires;
 
@@ -36,11 +38,14 @@ pub(crate) struct Host {
     free: Vec<u32>,
     /// Connections opened so far: the next one's serial.
     opened: u32,
-    /// The open connection to each peer, in each class and of each application that has its own, where flows share one per pair.
-    by_pair: BTreeMap<(HostId, u8, Option<u16>), u32>,
+    /// The open connection to each peer, in each class, of each application that has its own and of each protocol, where flows share one
+    /// per pair.
+    by_pair: BTreeMap<Pair, u32>,
     contexts: Contexts,
     /// When each connection with a timer asked to be looked at; entries may be early, never late.
     timers: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Frames of TCP connections, if there ever were any.
+    stack: Option<Box<Stack>>,
     inbox: BinaryHeap<Reverse<Notice>>,
     notices: u32,
     apps: Vec<Placed>,
@@ -48,6 +53,9 @@ pub(crate) struct Host {
     actions: Vec<Action>,
     pub(crate) counters: HostCounters,
 }
+
+/// What tells connections apart that flows share.
+type Pair = (HostId, u8, Option<u16>, Protocol);
 
 /// What a host counts.
 #[derive(Clone, Default, Debug)]
@@ -155,6 +163,7 @@ impl Host {
             by_pair: BTreeMap::new(),
             contexts: Contexts::default(),
             timers: BinaryHeap::new(),
+            stack: None,
             inbox: BinaryHeap::new(),
             notices: 0,
             apps: Vec::new(),
@@ -178,9 +187,8 @@ impl Host {
     #[inline]
     pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         self.counters.rx_frames += 1;
-        if frame.kind == Kind::Raw {
-            self.counters.raw_frames += 1;
-            self.counters.raw_bytes += u64::from(frame.len);
+        if frame.kind != Kind::Rc {
+            self.on_other(cx, frame);
         } else if frame.packet.opcode.is_response() {
             self.on_response(cx, frame);
         } else if frame.packet.opcode == Opcode::Cnp {
@@ -189,6 +197,17 @@ impl Host {
             self.on_returned(cx, frame);
         } else {
             self.on_request(cx, frame);
+        }
+    }
+
+    fn on_other(&mut self, cx: &mut Context<'_>, frame: &Frame) {
+        match frame.kind {
+            Kind::Tcp => self.on_segment(cx, frame),
+            Kind::Raw => {
+                self.counters.raw_frames += 1;
+                self.counters.raw_bytes += u64::from(frame.len);
+            }
+            Kind::Rc | Kind::Link | Kind::Corrupted => unreachable!("it does not reach a host's transport"),
         }
     }
 
@@ -235,8 +254,8 @@ impl Host {
 
     fn on_news(&mut self, cx: &mut Context<'_>, from: HostId, news: News) {
         match news {
-            News::Open { qp, requester, serial, port } => {
-                let responder = ResponderEngine::new(&cx.net.transport, requester);
+            News::Open { qp, requester, serial, port, protocol } => {
+                let responder = ResponderEngine::new(&cx.net.transport, protocol, requester);
                 self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
             }
             News::Close { qp, serial } => {
@@ -281,7 +300,8 @@ impl Host {
                 Action::End(ended) => {
                     cx.tally.open -= 1;
                     cx.wires.watch.on_end(cx.now, self.id, ended.flow, ended.done.outcome);
-                    cx.tally.rows.push(self.row(cx.net, &ended));
+                    let protocol = self.apps[index].protocol;
+                    cx.tally.rows.push(self.row(cx.net, protocol, &ended));
                 }
                 Action::Begin => cx.tally.open += 1,
                 Action::Raw(raw) => self.send_raw(cx, raw),

@@ -58,9 +58,9 @@ impl Ring {
 
 /// A half of a connection with something to send.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sender(u32);
+pub(super) struct Sender(pub(super) u32);
 
-enum Half {
+pub(super) enum Half {
     Requester(u32),
     Responder(u32),
 }
@@ -77,7 +77,7 @@ impl Sender {
     }
 
     #[inline]
-    const fn half(self) -> Half {
+    pub(super) const fn half(self) -> Half {
         if self.0 & Self::RESPONDER == 0 {
             Half::Requester(self.0)
         } else {
@@ -337,7 +337,8 @@ impl Host {
             connection.queued = false;
             return None;
         };
-        let len = transport.frame_len(&transmit.packet);
+        let (kind, ecn) = connection.requester.kind(transport);
+        let len = transport.frame_len(kind, &transmit.packet);
         connection.control.on_transmit(
             cx.now,
             Sent {
@@ -355,9 +356,9 @@ impl Host {
             ip_id: 0,
             entropy: connection.entropy ^ transmit.path,
             ingress: 0,
-            kind: Kind::Rc,
+            kind,
             class: connection.class,
-            ecn: Ecn::Capable0,
+            ecn,
             ttl: transport.ttl,
             copy: transmit.copy,
             replica: 0,
@@ -424,17 +425,18 @@ pub(super) fn answer(
     packet: rc::Packet,
     transport: &Transport,
 ) -> Frame {
+    let kind = context.responder.kind();
     let copy = if packet.opcode.is_read_response() { copy_of_response(context, packet.psn) } else { 0 };
     Frame {
         packet,
         src: from,
         dst: context.peer,
         serial: context.serial,
-        len: transport.frame_len(&packet),
+        len: transport.frame_len(kind, &packet),
         ip_id: 0,
         entropy: context.entropy,
         ingress: 0,
-        kind: Kind::Rc,
+        kind,
         class: context.class,
         ecn: if packet.opcode.is_read_response() { Ecn::Capable0 } else { Ecn::NotCapable },
         ttl: transport.ttl,

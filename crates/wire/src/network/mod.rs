@@ -1,4 +1,4 @@
-//! The envelopes around a transport packet: Ethernet, IP and UDP.
+//! The envelopes around a transport packet: Ethernet, IP and UDP; and TCP, which is one.
 //!
 //! An envelope's value holds neither the kind nor the length of what it carries: both follow from the content, and are
 //! handed to `emit` and back from `parse`. So a value cannot contradict what it is wrapped around.
@@ -9,6 +9,7 @@ mod ip;
 mod ipv4;
 mod ipv6;
 mod mac;
+mod tcp;
 mod udp;
 mod vlan;
 
@@ -18,6 +19,7 @@ pub use ip::{IpRepr, IpVersion};
 pub use ipv4::Ipv4Repr;
 pub use ipv6::Ipv6Repr;
 pub use mac::MacAddr;
+pub use tcp::{PROTOCOL_TCP, TcpFlags, TcpRepr};
 pub use udp::{ROCE_PORT, UdpRepr};
 pub use vlan::{Tpid, VlanTag, Vlans};
 

@@ -1,0 +1,528 @@
+//! The sending half: turns messages into segments until each of them has arrived.
+
+use wiremend_units::{Psn, QpNum, Rate, Span, Time};
+
+use super::cc::{Control, Controller, State, Window};
+use super::config::{Config, Ecn};
+use super::counters::Counters;
+use super::flight::{Flight, Record};
+use super::pace::Pace;
+use super::probe::Probe;
+use super::rack::Rack;
+use super::recovery::Recovery;
+use super::rtt::RoundTrips;
+use super::segment::{Data, Segment};
+use super::stream::{Piece, Stream};
+use crate::rc::{
+    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
+};
+
+/// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`.
+#[derive(Clone, Debug)]
+pub struct Sender {
+    pub(super) stream: Stream,
+    pub(super) flight: Flight,
+    pub(super) rtt: RoundTrips,
+    pub(super) rack: Rack,
+    pub(super) recovery: Recovery,
+    pub(super) probe: Probe,
+    pub(super) window: Window,
+    pub(super) control: Control,
+    pace: Pace,
+    peer: QpNum,
+    /// The first byte that is not acknowledged, and the next one to be sent.
+    pub(super) una: u64,
+    pub(super) nxt: u64,
+    /// Segments sent for the first time.
+    segments: u64,
+    opening: Opening,
+    /// When the retransmission timer expires.
+    rto_at: Time,
+    /// Expiries since the last progress.
+    backoff: u8,
+    /// When a segment in doubt is lost.
+    pub(super) doubt_until: Time,
+    /// When pacing lets the next burst go, if that is what is waited for.
+    pace_at: Time,
+    last_sent: Time,
+    /// The window was reduced for what was sent before this byte.
+    pub(super) reduced_until: u64,
+    /// The next segment says that an echo was answered.
+    pub(super) answered: bool,
+    pub(super) usage: Usage,
+    failed: Option<Status>,
+    pub(super) counters: RequesterCounters,
+    pub(super) seen: Counters,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Opening {
+    /// The peer has answered, or nobody asks.
+    Done,
+    Wanted,
+    Asked {
+        at: Time,
+        again: bool,
+    },
+}
+
+/// Whether the window is used, in this round trip and the one before: an unused one must not grow (RFC 7661 §4.3).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Usage {
+    peak: [u64; 2],
+    full: [bool; 2],
+    round_end: u64,
+}
+
+impl Usage {
+    #[inline]
+    fn on_send(&mut self, pipe: u64, window: &Window) {
+        self.peak[0] = self.peak[0].max(pipe);
+        self.full[0] |= pipe + window.mss > window.bytes;
+    }
+
+    #[inline]
+    pub(super) fn on_ack(&mut self, una: u64, nxt: u64) {
+        if una > self.round_end {
+            self.round_end = nxt;
+            (self.peak, self.full) = ([0, self.peak[0]], [false, self.full[0]]);
+        }
+    }
+
+    /// Slow start may double what was under way; after it the window must have been full.
+    #[inline]
+    pub(super) fn is_limited(&self, window: &Window) -> bool {
+        let full = self.full[0] || self.full[1];
+        full || window.in_slow_start() && window.bytes < 2 * self.peak[0].max(self.peak[1])
+    }
+}
+
+impl Sender {
+    /// A sender whose peer's end has this number. `random` is for what algorithms leave to chance.
+    pub fn new(config: &Config, peer: QpNum, random: u64) -> Self {
+        let control = config.congestion.start(config, random);
+        let mut rtt = RoundTrips::default();
+        if let Some(first) = config.first_rtt.filter(|_| !config.handshake) {
+            rtt.on_sample(first);
+        }
+        let mut sender = Self {
+            stream: Stream::default(),
+            flight: Flight::default(),
+            rtt,
+            rack: Rack::new(),
+            recovery: Recovery::default(),
+            probe: Probe::new(),
+            window: Window::new(config),
+            control,
+            pace: Pace::new(),
+            peer,
+            una: 0,
+            nxt: 0,
+            segments: 0,
+            opening: if config.handshake { Opening::Wanted } else { Opening::Done },
+            rto_at: Time::MAX,
+            backoff: 0,
+            doubt_until: Time::MAX,
+            pace_at: Time::MAX,
+            last_sent: Time::ZERO,
+            reduced_until: 0,
+            answered: false,
+            usage: Usage::default(),
+            failed: None,
+            counters: RequesterCounters::default(),
+            seen: Counters::default(),
+        };
+        sender.set_pace(config);
+        sender
+    }
+
+    /// Takes a message. On a connection that was given up it completes as flushed.
+    #[inline(never)]
+    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+        // A window that was not used for a while tells nothing of the path (RFC 5681 §4.1).
+        let idle = self.flight.is_empty() && self.segments > 0;
+        if idle && now.since(self.last_sent) > self.rto(config) && !self.control.owns_window() {
+            self.window.bytes = self.window.bytes.min(Window::new(config).bytes);
+        }
+        self.stream.push(work.id, work.len);
+        self.note_pace(config, now);
+    }
+
+    /// Whether [`Self::poll_transmit`] would give a packet now.
+    #[inline(never)]
+    pub fn ready(&self, config: &Config, now: Time) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        match self.opening {
+            Opening::Done => {}
+            Opening::Wanted => return self.nxt < self.stream.end,
+            Opening::Asked { .. } => return false,
+        }
+        self.probe.due || self.pace.eligible() <= now && self.may_send(config)
+    }
+
+    /// Bytes that are believed to be in the network.
+    #[inline]
+    pub(super) fn pipe(&self) -> u64 {
+        self.flight.pipe.saturating_sub(self.recovery.doubled_bytes)
+    }
+
+    /// Something is to be sent, and the windows allow it.
+    #[inline]
+    fn may_send(&self, config: &Config) -> bool {
+        let len = match self.flight.next_lost() {
+            Some(len) => len as u64,
+            None => match self.next_new(config) {
+                Some(piece) => piece.len as u64,
+                None => return false,
+            },
+        };
+        let pipe = self.pipe();
+        pipe == 0 || pipe + len <= self.window.bytes
+    }
+
+    #[inline]
+    fn next_new(&self, config: &Config) -> Option<Piece> {
+        let piece = self.stream.next(self.nxt, config.mss)?;
+        (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
+    }
+
+    /// The next segment, if one may be sent now: what is lost first.
+    #[inline(never)]
+    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        if !self.ready(config, now) {
+            self.note_pace(config, now);
+            return None;
+        }
+        if self.opening != Opening::Done {
+            return Some(self.open(config, now));
+        }
+        if self.probe.due {
+            return self.send_probe(config, now);
+        }
+        let transmit = match self.flight.send_lost(now) {
+            Some(record) => self.send_again(config, now, &record),
+            None => self.send_new(config, now)?,
+        };
+        self.pace.on_transmit(now, transmit.packet.payload_len);
+        if self.nxt == self.stream.end && !self.flight.has_lost() && self.pipe() < self.window.bytes {
+            self.flight.delivery.on_starved(self.pipe());
+        }
+        self.note_pace(config, now);
+        Some(transmit)
+    }
+
+    fn open(&mut self, config: &Config, now: Time) -> Transmit {
+        let again = self.counters.packets > 0;
+        self.opening = Opening::Asked { at: now, again };
+        self.counters.packets += 1;
+        self.segments += 1;
+        self.start_timer(config, now);
+        let packet = Segment::Data(Data { syn: true, ..Data::default() }).packet(self.peer);
+        let (purpose, copy) = if again { (Purpose::Again, self.backoff) } else { (Purpose::New, 0) };
+        Transmit { packet, work: 0, offset: 0, copy, purpose, path: 0 }
+    }
+
+    fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        let piece = self.next_new(config)?;
+        let seq = self.nxt;
+        self.nxt += piece.len as u64;
+        if piece.push {
+            self.stream.next_message();
+        }
+        self.flight.send(now, seq, piece);
+        self.usage.on_send(self.pipe(), &self.window);
+        self.recovery.on_send(piece.len);
+        self.segments += 1;
+        self.last_sent = now;
+        self.counters.packets += 1;
+        if self.rto_at == Time::MAX {
+            self.start_timer(config, now);
+        }
+        self.arm_probe(config, now);
+        Some(self.transmit(seq, piece, 0, Purpose::New))
+    }
+
+    fn send_again(&mut self, config: &Config, now: Time, record: &Record) -> Transmit {
+        self.recovery.on_send(record.len);
+        self.recovery.on_resend(record.seq);
+        self.counters.packets += 1;
+        self.counters.retransmitted_packets += 1;
+        self.counters.retransmitted_bytes += record.len as u64;
+        if self.rto_at == Time::MAX || record.seq == self.una {
+            self.start_timer(config, now);
+        }
+        let piece = Piece { len: record.len, push: record.push, empty: record.empty };
+        self.transmit(record.seq, piece, record.copies, Purpose::Again)
+    }
+
+    /// New data if there are any, else the newest segment again (RFC 8985 §7.3). The window does not matter.
+    fn send_probe(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+        let new = self.send_new(config, now);
+        let again = new.is_none();
+        let last = if again { self.flight.send_last(now) } else { None };
+        let transmit = new.or_else(|| last.map(|record| self.send_again(config, now, &record)));
+        self.probe.cancel();
+        self.start_timer(config, now);
+        let transmit = transmit?;
+        self.seen.probes += 1;
+        self.probe.on_send(self.nxt, again);
+        Some(transmit)
+    }
+
+    #[inline]
+    fn transmit(&mut self, seq: u64, piece: Piece, copy: u8, purpose: Purpose) -> Transmit {
+        let cwr = std::mem::take(&mut self.answered);
+        let Piece { len, push, empty } = piece;
+        let data = Data { seq: seq as u32, len, push, empty, cwr, ..Data::default() };
+        let packet = Segment::Data(data).packet(self.peer);
+        Transmit { packet, work: self.stream.owner(seq), offset: seq as u32, copy, purpose, path: 0 }
+    }
+
+    /// Takes an answer of the peer; whatever is late, doubled or makes no sense changes nothing and is counted.
+    #[inline(never)]
+    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        match (Segment::read(packet), self.opening) {
+            (Some(Segment::Ack(said)), Opening::Done) if self.failed.is_none() => {
+                self.on_ack(config, now, &said);
+            }
+            (Some(Segment::Ack(said)), Opening::Asked { at, again }) if said.syn => {
+                self.opening = Opening::Done;
+                self.rto_at = Time::MAX;
+                self.backoff = 0;
+                if !again {
+                    self.rtt.on_sample(now.since(at));
+                }
+                self.set_pace(config);
+            }
+            _ => self.counters.ignored += 1,
+        }
+        self.note_pace(config, now);
+        None
+    }
+
+    /// Progress, or none: the retransmission timer starts anew or stops (RFC 6298 §5.2, §5.3).
+    pub(super) fn on_progress(&mut self, config: &Config, now: Time) {
+        self.backoff = 0;
+        if self.flight.is_empty() {
+            self.rto_at = Time::MAX;
+            self.probe.cancel();
+        } else {
+            self.start_timer(config, now);
+        }
+    }
+
+    fn rto(&self, config: &Config) -> Span {
+        let rto = self.rtt.timeout(config).as_ps();
+        // RFC 6298 §5.5.
+        let backed_off = rto.saturating_mul(1 << self.backoff.min(31));
+        Span::from_ps(backed_off.min(config.rto_max.as_ps()))
+    }
+
+    fn start_timer(&mut self, config: &Config, now: Time) {
+        self.rto_at = now.saturating_add(self.rto(config));
+    }
+
+    /// When a lost tail is probed for (RFC 8985 §7.2). A peer may keep its answer to a single segment back, as Linux believes for up to
+    /// the least timeout.
+    pub(super) fn arm_probe(&mut self, config: &Config, now: Time) {
+        self.probe.at = Time::MAX;
+        let open = self.recovery.state == State::Open && self.flight.sacked_count == 0;
+        if !config.tail_probe || !config.sack || !open || self.flight.is_empty() || self.probe.is_out() {
+            return;
+        }
+        let wait = match self.rtt.smoothed() {
+            None => Span::from_ms(1_000),
+            Some(srtt) if self.flight.len() == 1 => srtt * 2 + config.rto_min,
+            Some(srtt) => srtt * 2 + config.tick * 2,
+        };
+        // Where the retransmission timer would expire first, a probe takes its place.
+        self.probe.at = now.saturating_add(wait).min(self.rto_at);
+    }
+
+    /// Algorithms that do not pace may be paced by the window over the round trip, with room to grow (as in Linux).
+    pub(super) fn set_pace(&mut self, config: &Config) {
+        let rate = match (self.control.rate(), self.rtt.smoothed()) {
+            (Some(rate), _) => Some(rate),
+            (None, Some(srtt)) if config.pacing => {
+                let percent = if self.window.in_slow_start() { 200 } else { 120 };
+                let bits = self.window.bytes as u128 * 8 * 1_000_000_000_000 * percent / 100;
+                Some(Rate::from_bits_per_s(((bits / srtt.as_ps().max(1) as u128) as u64).max(1)))
+            }
+            _ => None,
+        };
+        self.pace.set_rate(rate, config.mss, config.burst_max);
+    }
+
+    /// Notes whether pacing is all that is waited for.
+    fn note_pace(&mut self, config: &Config, now: Time) {
+        let next = self.pace.eligible();
+        self.pace_at = if next > now && self.opening == Opening::Done && self.may_send(config) {
+            next
+        } else {
+            Time::MAX
+        };
+    }
+
+    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
+    #[inline(never)]
+    pub fn next_timeout(&self) -> Option<Time> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let next = self.rto_at.min(self.probe.at).min(self.doubt_until).min(self.pace_at);
+        (next != Time::MAX).then_some(next)
+    }
+
+    /// The time may have come. `None`: the retransmission timer has not expired.
+    #[inline(never)]
+    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.failed.is_some() {
+            return None;
+        }
+        if self.doubt_until <= now {
+            self.find_losses(now);
+        }
+        if self.probe.at <= now {
+            self.probe.at = Time::MAX;
+            self.probe.due = true;
+            // It starts anew when the probe leaves.
+            self.rto_at = Time::MAX;
+        }
+        let expiry = if self.rto_at <= now { self.on_expiry(config, now) } else { None };
+        self.note_pace(config, now);
+        expiry
+    }
+
+    fn on_expiry(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        self.rto_at = Time::MAX;
+        if self.flight.is_empty() && self.opening == Opening::Done {
+            return None;
+        }
+        self.counters.timeouts += 1;
+        let expiry = Expiry {
+            oldest: Psn::new(self.una as u32),
+            resume: Psn::new(self.una as u32),
+            end: Psn::new(self.nxt as u32),
+            work: self.stream.oldest().unwrap_or(0),
+            op: Op::Send,
+            nak_received: self.recovery.state != State::Open,
+            dummy: false,
+            fatal: self.backoff >= config.retries,
+        };
+        if expiry.fatal {
+            self.fail(Status::RetryExceeded);
+            return Some(expiry);
+        }
+        self.backoff += 1;
+        if self.opening == Opening::Done {
+            self.lose(config, now);
+            self.start_timer(config, now);
+        } else {
+            self.opening = Opening::Wanted;
+        }
+        Some(expiry)
+    }
+
+    /// The timer has expired (RFC 5681 §3.1, RFC 8985 §6.3).
+    fn lose(&mut self, config: &Config, now: Time) {
+        let before = self.window;
+        if self.recovery.state == State::Open && self.una >= self.reduced_until {
+            self.window.threshold = self.control.on_congestion(now, &self.window, false);
+        }
+        self.recovery.begin(State::Loss, self.nxt, self.una, before.bytes, before.threshold);
+        (self.recovery.doubles, self.recovery.doubled_bytes) = (0, 0);
+        let disorder = self.rack.window(true, self.rtt.min(), self.rtt.smoothed());
+        self.flight.lose_old(now, if config.sack { self.rack.rtt + disorder } else { Span::ZERO });
+        self.window.bytes = self.flight.pipe + self.window.mss;
+        self.control.on_timeout(now);
+        self.probe.forget();
+        self.doubt_until = Time::MAX;
+    }
+
+    fn fail(&mut self, status: Status) {
+        self.failed = Some(status);
+        self.rto_at = Time::MAX;
+    }
+
+    /// The next message that ended; in the order of posting.
+    #[inline]
+    pub fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.stream.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.stream.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    /// Marks of switches are echoed, so that segments may carry them.
+    pub fn is_ecn(config: &Config) -> bool {
+        config.ecn != Ecn::Off
+    }
+}
+
+impl Sender {
+    /// Messages so far.
+    #[inline]
+    pub fn messages(&self) -> u64 {
+        self.stream.posted
+    }
+
+    /// Nothing is left to send or to wait for.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.una == self.stream.end || self.is_error()
+    }
+
+    /// It was given up.
+    #[inline]
+    pub fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Segments sent so far, each counted once.
+    #[inline]
+    pub fn next_number(&self) -> u64 {
+        self.segments
+    }
+
+    /// Bytes acknowledged.
+    #[inline]
+    pub fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    /// The congestion window and its threshold.
+    pub fn window(&self) -> &Window {
+        &self.window
+    }
+
+    /// Its congestion control.
+    pub fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// How losses are being dealt with.
+    pub fn state(&self) -> State {
+        self.recovery.state
+    }
+
+    /// The smoothed round trip.
+    pub fn srtt(&self) -> Option<Span> {
+        self.rtt.smoothed()
+    }
+
+    /// What it has done and seen.
+    #[inline]
+    pub fn counters(&self) -> &RequesterCounters {
+        &self.counters
+    }
+
+    /// The same, as only TCP counts.
+    pub fn seen(&self) -> &Counters {
+        &self.seen
+    }
+}

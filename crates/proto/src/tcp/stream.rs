@@ -1,0 +1,84 @@
+//! What was posted and is not acknowledged: messages, one behind the other.
+
+use std::collections::VecDeque;
+
+/// The messages of a stream.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Stream {
+    /// Those that are not acknowledged, oldest first.
+    messages: VecDeque<Message>,
+    /// How many of these are sent completely.
+    sent: usize,
+    /// The byte behind all.
+    pub(super) end: u64,
+    pub(super) posted: u64,
+    done: VecDeque<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    id: u64,
+    end: u64,
+    empty: bool,
+}
+
+/// A segment to be sent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) len: u16,
+    /// It ends a message.
+    pub(super) push: bool,
+    /// The message is empty.
+    pub(super) empty: bool,
+}
+
+impl Stream {
+    /// An empty message takes a byte that stands for nothing.
+    pub(super) fn push(&mut self, id: u64, len: u32) {
+        self.end += len.max(1) as u64;
+        self.posted += 1;
+        self.messages.push_back(Message { id, end: self.end, empty: len == 0 });
+    }
+
+    /// The next segment from a byte on.
+    #[inline]
+    pub(super) fn next(&self, from: u64, mss: u16) -> Option<Piece> {
+        let message = self.messages.get(self.sent)?;
+        let left = message.end - from;
+        let len = left.min(mss as u64) as u16;
+        Some(Piece { len, push: left <= mss as u64, empty: message.empty })
+    }
+
+    /// A message is sent completely.
+    pub(super) fn next_message(&mut self) {
+        self.sent += 1;
+    }
+
+    /// All bytes before this one have arrived.
+    #[inline]
+    pub(super) fn acknowledge(&mut self, una: u64) {
+        while let Some(message) = self.messages.front().copied().filter(|message| message.end <= una) {
+            self.messages.pop_front();
+            self.sent -= 1;
+            self.done.push_back(message.id);
+        }
+    }
+
+    /// The message that a byte belongs to.
+    pub(super) fn owner(&self, byte: u64) -> u64 {
+        let place = self.messages.partition_point(|message| message.end <= byte);
+        self.messages.get(place).map_or(0, |message| message.id)
+    }
+
+    pub(super) fn oldest(&self) -> Option<u64> {
+        self.messages.front().map(|message| message.id)
+    }
+
+    pub(super) fn pop_done(&mut self) -> Option<u64> {
+        self.done.pop_front()
+    }
+
+    pub(super) fn pop_failed(&mut self) -> Option<u64> {
+        self.messages.pop_front().map(|message| message.id)
+    }
+}

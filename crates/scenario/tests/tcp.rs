@@ -1,0 +1,64 @@
+//! What cannot be with TCP, told with its place and the remedy; and who speaks it.
+
+use wiremend_scenario::{Protocol, load};
+
+/// Line 8 begins what a test adds.
+const GOOD: &str = "title = \"t\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\n";
+
+fn refusal(text: &str) -> String {
+    load("s.toml", text, &[]).expect_err(text).to_string()
+}
+
+#[test]
+fn parameters_that_cannot_be_are_refused_with_the_remedy() {
+    let tcp = |fields: &str| format!("{GOOD}[transport]\nprotocol = \"tcp\"\n[transport.tcp]\n{fields}\n");
+    for (text, message) in [
+        (
+            tcp("congestion = \"cubik\""),
+            "s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno",
+        ),
+        (
+            tcp("mss = 1449"),
+            "s.toml:10:1: an `mss` of 1449 does not fit the `mtu` of 1500 with its headers of 52; at most 1448",
+        ),
+        (
+            tcp("rto_min = \"200ms\"\n[stop]\nafter = \"100ms\""),
+            "s.toml:10:1: a `rto_min` of 200ms is above the 100ms after which the run stops, so that a timeout never ends; give \
+             less, or more to `stop.after`",
+        ),
+        (
+            tcp("congestion = \"dctcp\""),
+            "s.toml:10:1: DCTCP acts on marks, and no switch makes any; add [switch.ecn]",
+        ),
+        (
+            tcp("receive_window = \"1kB\""),
+            "s.toml:10:1: a `receive_window` of 1kB is out of range; 2.896kB to 8388607B",
+        ),
+        (tcp("delayed_ack = \"1s\""), "s.toml:10:1: a `delayed_ack` of 1s is too long; at most 500ms"),
+        (tcp("rto_min = \"0s\""), "s.toml:11:11: must be above zero; expected a time such as \"1us\""),
+        (
+            format!("{GOOD}[transport.tcp]\nmss = 1000\n"),
+            "s.toml:8:1: parameters of TCP, which no workload speaks; set transport.protocol = \"tcp\", or `protocol` of a workload",
+        ),
+        (
+            format!("{GOOD}[transport]\nprotocol = \"tcp\"\ncongestion = \"swift\"\n"),
+            "s.toml:10:14: `transport.congestion` is that of queue pairs, and all workloads speak TCP; use \
+             `transport.tcp.congestion`",
+        ),
+    ] {
+        assert_eq!(refusal(&text), message);
+    }
+}
+
+#[test]
+fn workloads_choose_what_they_speak() {
+    let second =
+        "[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\nprotocol = \"rdma\"\n";
+    let file = load("s.toml", &format!("{GOOD}{second}[transport]\nprotocol = \"tcp\"\n"), &[]).unwrap();
+    let scenario = &file.variants[0].scenario;
+    let spoken: Vec<_> =
+        scenario.workloads.iter().map(|workload| workload.protocol_in(&scenario.transport)).collect();
+    assert_eq!(spoken, [Protocol::Tcp, Protocol::Rdma]);
+    assert!(scenario.speaks(Protocol::Tcp) && scenario.speaks(Protocol::Rdma));
+    assert_eq!(scenario.transport.tcp().mss(), 1448);
+}

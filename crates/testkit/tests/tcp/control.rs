@@ -1,0 +1,134 @@
+//! Congestion control, end to end.
+
+use wiremend_proto::tcp::Config;
+use wiremend_proto::tcp::cc::{Algorithm, Control, Dctcp, Phase};
+use wiremend_units::{Span, Time};
+
+use crate::config;
+use crate::pair::{Fate, Pair};
+
+/// RFC 8257 §3.3: with every byte marked α stays 1 and the window halves; with none it falls by a sixteenth in each window.
+#[test]
+fn the_estimate_of_congestion_follows_the_marks() {
+    let alpha = |pair: &Pair| match pair.sender.control() {
+        Control::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE),
+        other => unreachable!("{other:?}"),
+    };
+    let mut clean = Pair::new(config(Algorithm::Dctcp));
+    clean.post(1_000_000);
+    let mut windows = 0;
+    while clean.completions.is_empty() {
+        let before = alpha(&clean);
+        let until = clean.now + Span::from_us(1);
+        assert!(clean.run_until(until));
+        if alpha(&clean) < before {
+            windows += 1;
+        }
+    }
+    let expected = (15.0_f64 / 16.0).powi(windows);
+    assert!(windows > 5 && (alpha(&clean) - expected).abs() < 0.02, "{} after {windows}", alpha(&clean));
+    let mut marked = Pair::new(config(Algorithm::Dctcp)).rule(|_| Fate::Mark);
+    marked.post(200_000);
+    assert!(marked.run());
+    assert!(alpha(&marked) > 0.99);
+    assert!(marked.sender.window().bytes <= 3_000, "halved until the least");
+}
+
+/// RFC 8257 §3.3: with one segment in four marked, α comes to a fourth.
+#[test]
+fn the_estimate_of_congestion_is_the_share_of_marks() {
+    let mut pair = Pair::new(Config { receive_window: 16_000, ..config(Algorithm::Dctcp) })
+        .rule(|of| if of.nth % 4 == 0 { Fate::Mark } else { Fate::Pass });
+    pair.post(3_000_000);
+    assert!(pair.run());
+    let Control::Dctcp(dctcp) = pair.sender.control() else { unreachable!() };
+    let share = f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE);
+    assert!((0.2..0.3).contains(&share), "{share}");
+}
+
+/// RFC 3168 §6.1.2: one reduction in a round trip, told to the receiver, whose echo then ends.
+#[test]
+fn a_mark_is_answered_once() {
+    let mut pair = Pair::new(Config { ecn: wiremend_proto::tcp::Ecn::Classic, ..config(Algorithm::Reno) })
+        .rule(|of| if (5..8).contains(&of.nth) { Fate::Mark } else { Fate::Pass });
+    pair.post(60_000);
+    assert!(pair.run());
+    assert_eq!(pair.sender.seen().reductions, 1);
+    assert_eq!(pair.sent.iter().filter(|of| of.data.cwr).count(), 1);
+    assert_eq!(pair.sender.counters().retransmitted_packets, 0);
+}
+
+/// BBR §4.3: it fills the path, drains what that left, and goes in cycles of eight around the rate, whatever is lost.
+#[test]
+fn bbr_finds_the_rate_and_goes_in_cycles() {
+    let bbr_of = |pair: &Pair| match pair.sender.control() {
+        Control::Bbr(bbr) => (bbr.phase(), bbr.cycle(), bbr.bandwidth()),
+        other => unreachable!("{other:?}"),
+    };
+    let mut pair =
+        Pair::new(config(Algorithm::Bbr)).rule(|of| if of.nth % 100 == 50 { Fate::Drop } else { Fate::Pass });
+    (pair.delay, pair.spacing) = (Span::from_us(100), Span::from_ns(100));
+    pair.bottleneck = Span::from_us(1);
+    pair.post(20_000_000);
+    let (mut phases, mut cycles) = (Vec::new(), Vec::new());
+    while pair.completions.is_empty() {
+        let until = pair.now + Span::from_us(20);
+        assert!(pair.run_until(until));
+        let (phase, cycle, _) = bbr_of(&pair);
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+        if phase == Phase::ProbeBw && cycles.last() != Some(&cycle) {
+            cycles.push(cycle);
+        }
+    }
+    assert_eq!(phases, [Phase::Startup, Phase::Drain, Phase::ProbeBw]);
+    assert!(cycles.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 8 || pair[1] == (pair[0] + 2) % 8));
+    assert!(cycles.len() > 16, "{cycles:?}");
+    let (_, _, bandwidth) = bbr_of(&pair);
+    assert!((7_600_000_000..8_100_000_000).contains(&bandwidth), "1000 bytes in a microsecond: {bandwidth}");
+    let ideal = Span::from_us(20_000);
+    assert!(pair.now < Time::ZERO + ideal * 13 / 10, "{}", pair.now);
+}
+
+/// BBR §4.3.5: after ten seconds without a shorter round trip it pauses for 200 ms with four segments under way.
+#[test]
+fn bbr_pauses_to_measure_the_round_trip() {
+    let plain = Config { rto_min: Span::from_ms(200), first_rtt: None, ..config(Algorithm::Bbr) };
+    let mut pair = Pair::new(plain);
+    (pair.delay, pair.spacing) = (Span::from_ms(5), Span::from_ms(1));
+    pair.post(20_000_000);
+    let mut paused = Vec::new();
+    while pair.now < Time::ZERO + Span::from_ms(15_000) {
+        let until = pair.now + Span::from_ms(10);
+        assert!(pair.run_until(until));
+        let Control::Bbr(bbr) = pair.sender.control() else { unreachable!() };
+        if bbr.phase() == Phase::ProbeRtt {
+            paused.push(pair.now);
+            assert_eq!(pair.sender.window().bytes, 4_000);
+        }
+    }
+    let (first, last) = (paused[0], paused[paused.len() - 1]);
+    assert!((10_000..10_300).contains(&(first.as_ns() / 1_000_000)), "{first}");
+    assert!((180..320).contains(&(last.since(first).as_ns() / 1_000_000)), "from {first} to {last}");
+}
+
+/// Windows in a paced connection leave in bursts, and at the rate (RFC 9438 leaves it open; Linux paces at 120 %, and twice as fast in slow start).
+#[test]
+fn paced_segments_are_spread_over_the_round_trip() {
+    let mut pair = Pair::new(Config {
+        pacing: true,
+        burst_max: 2_000,
+        first_rtt: Some(Span::from_us(200)),
+        ..config(Algorithm::Reno)
+    });
+    pair.delay = Span::from_us(100);
+    pair.post(10_000);
+    assert!(pair.run());
+    let last = pair.sent[9].at.as_ns() / 1_000;
+    assert!((75..=85).contains(&last), "four bursts of two in 100 µs before the fifth: {last} µs");
+    let mut plain = Pair::new(config(Algorithm::Reno));
+    plain.post(10_000);
+    assert!(plain.run());
+    assert_eq!(plain.sent[9].at.as_ns() / 1_000, 9);
+}
