@@ -138,9 +138,15 @@ impl Record {
             ));
         }
         for (what, name) in [("node", &self.node), ("port", &self.port)] {
-            if name.is_empty() || name.len() > Self::NAME_MAX || name.chars().any(char::is_control) {
-                return Err(format!("{what} has no plain name of 1 to {} bytes", Self::NAME_MAX));
-            }
+            Self::check_name(name).map_err(|why| format!("{what}: {why}"))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a node or a port may be called so.
+    pub fn check_name(name: &str) -> Result<(), String> {
+        if name.is_empty() || name.len() > Self::NAME_MAX || name.chars().any(char::is_control) {
+            return Err(format!("a plain name has 1 to {} bytes and no control characters", Self::NAME_MAX));
         }
         Ok(())
     }

@@ -46,10 +46,10 @@ pub struct Dcp {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<Within<u32, 1, 4_194_304>>,
     /// The timer of the last resort: when nothing of the oldest unit was sent, or none of its packets arrived, for so long, all of it is
-    /// sent anew.
-    #[serde(with = "value::positive")]
+    /// sent anew. If left out, `8ms`, or four round trips of the longest path of the empty network if these are more.
+    #[serde(with = "value::positive_if_given", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Shown<Span>")]
-    pub timeout: Span,
+    pub timeout: Option<Span>,
     /// A read of host memory over `PCIe`. What is sent again takes two: the list of such packets is there, and so are the work
     /// requests. Only for `dcp`.
     #[serde(with = "value")]
@@ -82,7 +82,7 @@ impl Default for Dcp {
             tracked: None,
             units: Within::fixed(64),
             unit: None,
-            timeout: Span::from_us(8_000),
+            timeout: None,
             pcie: Span::from_us(1),
             batch: Within::fixed(16),
             latency: Span::from_us(10),

@@ -13,7 +13,7 @@ use crate::value::{self, Place, Placed, Refusal, Scalar, Shown, Value, as_value}
 /// receiver learns at once what was lost (NDP, SIGCOMM 2017; DCP, SIGCOMM 2025). Without this table nothing is trimmed.
 ///
 /// A packet is judged when it comes to an output port, by the bytes of its class that wait there, preambles and gaps included. Above
-/// `threshold` a data packet of a transport that can be trimmed loses its payload and becomes a header-only packet: 57 bytes of headers, a frame of
+/// `threshold` a data packet of a transport that can be trimmed loses its payload and becomes a header-only packet: 58 bytes of headers, a frame of
 /// 64. Header-only packets always go to the control class, whatever waits. Acknowledgements above the threshold are dropped unless `acks` says
 /// otherwise, and so is what cannot be trimmed: frames of transports that do not know trimming, and open-loop loads that
 /// are not `trimmable`. `topology.buffer` is for the other classes; header-only packets have `headers` to themselves.

@@ -57,7 +57,7 @@ const WRONG_VALUES: &[(&str, &str, &str)] = &[
     (
         "rate = \"100Gbps\"",
         "delay = \"5parsecs\"",
-        "s.toml:5:9: `5parsecs` is not a time: the unit is unknown (write `1us`; units: ps, ns, us, µs, ms, s)",
+        "s.toml:5:9: `5parsecs` is not a time: the unit is unknown (write `1us`; units: ps, ns, us, µs, ms, s, min, h)",
     ),
     ("rate = \"100Gbps\"", "rate = \"101Tbps\"", "s.toml:5:8: `101Tbps` is too large; at most 100Tbps"),
     ("rate = \"100Gbps\"", "host_delay = \"11s\"", "s.toml:2:1: a delay of 11s is too long; at most 10s"),

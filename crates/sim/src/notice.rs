@@ -27,7 +27,7 @@ pub(crate) struct Notice {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum News {
     /// To the responder: expect this connection, for the application on `port`.
-    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, protocol: Protocol },
+    Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, class: u8, protocol: Protocol },
     /// To the responder: forget this connection.
     Close { qp: QpNum, serial: u32 },
     /// To the requester: message number `message` of the connection was delivered at `at`.

@@ -65,6 +65,45 @@ fn an_incast_is_trimmed_and_needs_no_timer() {
     }
 }
 
+/// The timer of the last resort knows how far the other end is.
+#[test]
+fn a_long_way_needs_no_timer() {
+    for scheme in SCHEMES {
+        let (_, rows) = run(&format!(
+            "title = \"far\"\n[topology]\nkind = \"cross-dc\"\nleaves = 1\nspines = 1\nhosts_per_leaf = 1\nlong_delay = \"5ms\"\n\
+             [switch.trim]\n[transport]\nrecovery = \"{scheme}\"\n\
+             [[workload]]\nkind = \"stream\"\nmessage = \"1MB\"\ndepth = 1\ncount = 3\n"
+        ));
+        assert!(rows.iter().all(|row| row.outcome.is_finished() && row.timeouts == 0), "{scheme}");
+    }
+}
+
+/// A header goes back in the class of its connection, even if nothing has come whole yet.
+#[test]
+fn headers_go_back_in_the_class_of_their_connection() {
+    let (_, rows) = run("title = \"class\"\n[topology]\nkind = \"pair\"\n[switch.trim]\nshare = 0.5\n\
+         [transport]\nrecovery = \"dcp\"\nclass = 3\n[[pause]]\nlinks = \"all\"\nclass = 0\n\
+         [[workload]]\nkind = \"stream\"\nmessage = \"1kB\"\ndepth = 1\ncount = 50\n");
+    assert!(rows.iter().all(|row| row.outcome.is_finished() && row.timeouts == 0), "{rows:?}");
+}
+
+/// Pulls for flows that are done go to nobody: a long flow beside many short ones does not wait for them.
+#[test]
+fn pulls_end_with_their_connection() {
+    let long_ns = |scheme: &str| {
+        let (_, rows) = run(&format!(
+            "title = \"pulls\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 2\n\
+             [switch.trim]\n[transport]\nrecovery = \"{scheme}\"\n\
+             [[workload]]\nkind = \"stream\"\nsrc = 0\ndst = 3\nmessage = \"5MB\"\ndepth = 1\ncount = 1\n\
+             [[workload]]\nkind = \"stream\"\nsrc = 1\ndst = 3\nmessage = \"64B\"\ndepth = 64\ncount = 6500\n"
+        ));
+        assert!(rows.iter().all(|row| row.outcome.is_finished()), "{scheme}");
+        rows.iter().find(|row| row.bytes == 5_000_000).unwrap().fct().as_ns()
+    };
+    let [ndp, dcp] = ["ndp", "dcp"].map(long_ns);
+    assert!(ndp < dcp * 7 / 4, "{ndp} and {dcp} ns");
+}
+
 /// 10 × 100 kB take 85 µs at the last link. A receiver that pulls keeps its link full and little is cut.
 #[test]
 fn pulls_waste_less_than_windows() {

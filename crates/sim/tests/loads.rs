@@ -53,3 +53,19 @@ fn scenario(rate_of_a: &str, pattern: &str) -> String {
          [[workload]]\nkind = \"poisson\"\nsizes = \"2kB\"\nload = 0.5\nflows = 2000\n{pattern}\n"
     )
 }
+
+/// What comes over a connection goes to whoever opened it: those that answer have one of their own.
+#[test]
+fn ping_pongs_of_one_pair_do_not_mix() {
+    let of = |qp: &str| {
+        let (_, rows) = run(&format!(
+            "title = \"two\"\n[topology]\nkind = \"pair\"\n[transport]\nqp = \"{qp}\"\n\
+             [[workload]]\nkind = \"ping-pong\"\nbytes = \"10kB\"\niterations = 30\n\
+             [[workload]]\nkind = \"ping-pong\"\nbytes = \"100kB\"\niterations = 30\n\
+             [[workload]]\nkind = \"stream\"\nmessage = \"10kB\"\ndepth = 1\ncount = 30\n"
+        ));
+        assert!(rows.iter().all(|row| row.outcome.is_finished()), "{qp}");
+        rows.len()
+    };
+    assert_eq!([of("per-pair"), of("per-flow")], [90, 90]);
+}

@@ -193,6 +193,8 @@ const UNITS: &[Unit] = &[
     Unit { name: "µs", size: 1_000_000 },
     Unit { name: "ms", size: 1_000_000_000 },
     Unit { name: "s", size: 1_000_000_000_000 },
+    Unit { name: "min", size: 60_000_000_000_000 },
+    Unit { name: "h", size: 3_600_000_000_000_000 },
 ];
 
 impl FromStr for Span {
@@ -220,6 +222,7 @@ mod tests {
         for text in ["0ns", "1ps", "12.5us", "67.11ms", "3s", "999ns"] {
             assert_eq!(text.parse::<Span>().unwrap().to_string(), text);
         }
+        assert_eq!("1.5h".parse::<Span>().unwrap(), "90min".parse().unwrap());
     }
 
     #[test]

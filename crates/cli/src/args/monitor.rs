@@ -46,7 +46,7 @@ pub(crate) enum MonitorCommand {
 Examples:
   wiremend monitor run --config /etc/wiremend/monitor.toml
   wiremend monitor run --config /etc/wiremend/monitor.toml --metrics-listen 9470 --log json
-  wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1m"
+  wiremend monitor run --config monitor.toml --sysfs testdata/sys --for 1min"
 )]
 pub(crate) struct MonitorRun {
     #[command(flatten)]

@@ -131,6 +131,10 @@ fn what_was_written_down_is_seen_again() {
     let ports = told.json();
     assert_eq!(ports["ports"][1]["errors"], 1000);
     assert_eq!(ports["ports"][1]["said"].as_array().unwrap().len(), 0, "a loss that is allowed");
+    let twice = format!("{CORRUPTING}{CORRUPTING}");
+    let told = wiremend_with(&twice, &["monitor", "replay", "-"]);
+    assert_eq!(told.code, Some(2));
+    assert!(told.stderr.contains("`a:eth0` was read at 9s and then at 0ns"), "{}", told.stderr);
     let told = wiremend_with("", &["monitor", "replay", "-"]);
     assert_eq!((told.code, told.stderr.as_str()), (Some(2), "wiremend: -: no reading of a port\n"));
 }

@@ -22,12 +22,16 @@ impl<T> Pulls<T> {
         self.owed.push_back(connection);
     }
 
-    /// The connection that is pulled for now, if the time has come; a full packet takes `spacing` on the port.
-    pub fn pop(&mut self, now: Time, spacing: Span) -> Option<T> {
+    /// The connection that is pulled for now, if the time has come; a full packet takes `spacing` on the port. Connections that are
+    /// not `wanted` any more are forgotten.
+    pub fn pop(&mut self, now: Time, spacing: Span, wanted: impl Fn(&T) -> bool) -> Option<T> {
         if now < self.next_at {
             return None;
         }
-        let connection = self.owed.pop_front()?;
+        let mut connection = self.owed.pop_front()?;
+        while !wanted(&connection) {
+            connection = self.owed.pop_front()?;
+        }
         self.next_at = now.saturating_add(spacing);
         Some(connection)
     }
@@ -49,11 +53,20 @@ mod tests {
         assert_eq!(pulls.due(), Time::MAX);
         let at = Time::ZERO + Span::from_us(3);
         (0..3).for_each(|connection| pulls.push(connection));
-        assert_eq!(pulls.pop(at, spacing), Some(0));
-        assert_eq!(pulls.pop(at, spacing), None);
+        let all = |_: &i32| true;
+        assert_eq!(pulls.pop(at, spacing, all), Some(0));
+        assert_eq!(pulls.pop(at, spacing, all), None);
         assert_eq!(pulls.due(), at + spacing);
-        assert_eq!(pulls.pop(at + spacing, spacing), Some(1));
-        assert_eq!(pulls.pop(at + spacing * 5, spacing), Some(2), "a pause is not caught up with a burst");
+        assert_eq!(pulls.pop(at + spacing, spacing, all), Some(1));
+        let at = at + spacing * 5;
+        assert_eq!(pulls.pop(at, spacing, all), Some(2), "a pause is not caught up with a burst");
+        assert_eq!(pulls.due(), Time::MAX);
+        (3..6).for_each(|connection| pulls.push(connection));
+        assert_eq!(
+            pulls.pop(at + spacing, spacing, |connection| *connection > 4),
+            Some(5),
+            "others are gone"
+        );
         assert_eq!(pulls.due(), Time::MAX);
     }
 }

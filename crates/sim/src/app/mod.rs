@@ -180,9 +180,15 @@ impl App {
         }
     }
 
-    /// Its messages to one host share a connection, which nobody else uses: they come in the order in which they were posted.
-    pub(crate) fn has_own_connections(&self) -> bool {
-        matches!(self, Self::Collective(_))
+    /// Whether it takes the connection of its pair of hosts, if there is one for all. What comes over such a one goes to whoever
+    /// opened it: that is no matter to applications that only send, but to those that answer. Messages of a collective share connections
+    /// in any case, so that they come in the order in which they were posted.
+    pub(crate) fn shares_connections(&self, per_pair: bool) -> bool {
+        match self {
+            Self::Collective(_) => false,
+            Self::PingPong(_) | Self::Echo(_) => !per_pair,
+            _ => true,
+        }
     }
 
     /// The run ends: a flow that the application keeps the books of and that is still open.

@@ -1,9 +1,13 @@
 //! What a scenario says of marks and of congestion control, as the cores take it.
 
 use wiremend_proto::cc::{self, dcqcn, swift};
-use wiremend_scenario::{Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Transport, Within};
+use wiremend_scenario::{
+    Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Scenario, Transport, Within,
+};
 
+use super::selective::Longest;
 use crate::mark::Curve;
+use crate::network::Network;
 
 /// The algorithm of all connections.
 pub(super) fn algorithm(transport: &Transport) -> cc::Algorithm {
@@ -41,6 +45,20 @@ fn with(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Par
         hyper_increase: of.hyper_increase.unwrap_or(set.hyper_increase),
         min_rate: of.min_rate.unwrap_or(set.min_rate),
     }
+}
+
+/// What a user should know of a delay that is wanted and cannot be had.
+pub(super) fn unreachable(scenario: &Scenario, net: &Network) -> Option<String> {
+    let transport = &scenario.transport;
+    if transport.congestion.value != Congestion::Swift {
+        return None;
+    }
+    let Longest { round_trip, switches, .. } = Longest::of(net);
+    let wanted = delays(transport);
+    let target = wanted.base_target + wanted.hop_target * switches;
+    (target < round_trip).then(|| {
+        format!("Swift wants a delay of {target} on ways whose empty round trip is {round_trip}, and will hardly send anything there; raise transport.swift.base_target")
+    })
 }
 
 fn delays(transport: &Transport) -> swift::Parameters {

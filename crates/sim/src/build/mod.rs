@@ -109,7 +109,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let buffers = lossless::place(scenario, &net, &memories)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
-    let mut notes = notes(scenario);
+    let mut notes = notes(scenario, &net);
     let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
     let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
     let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
@@ -199,8 +199,10 @@ fn connected(scenario: &Scenario, options: &Options) -> Result<Network, BuildErr
 }
 
 /// What a reader should know before the run.
-fn notes(scenario: &Scenario) -> Vec<String> {
-    balance::note(scenario).into_iter().chain(trimming::note(scenario)).collect()
+fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
+    let of_net = [trimming::hasty(scenario, net), congestion::unreachable(scenario, net)];
+    let notes = [balance::note(scenario), trimming::note(scenario)].into_iter().chain(of_net);
+    notes.flatten().collect()
 }
 
 /// How the ports of switches are made.

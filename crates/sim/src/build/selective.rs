@@ -65,6 +65,8 @@ pub(super) struct Longest {
     pub(super) round_trip: Span,
     /// Full packets that the sender's port can send meanwhile.
     pub(super) packets: u32,
+    /// Switches on the way.
+    pub(super) switches: u64,
 }
 
 impl Longest {
@@ -75,14 +77,17 @@ impl Longest {
         let full = u64::from(len_with(Opcode::WriteMiddle, net.transport.config.mtu));
         let full = Bytes::new(full + u64::from(RETH_BYTES) + GAP_BYTES);
         let ack = Bytes::new(u64::from(len_with(Opcode::Acknowledge, 0) + sr::SAID_BYTES) + GAP_BYTES);
-        let mut longest = Self { round_trip: Span::ZERO, packets: 1 };
+        let mut longest = Self { round_trip: Span::ZERO, packets: 1, switches: 0 };
         for src in (0..hosts).filter(|src| hosts <= SMALL || *src == 0 || *src == hosts - 1).map(HostId) {
             let own = net.lanes[net.uplink(src).index()].rate.serialize(full);
             for dst in (0..hosts).map(HostId).filter(|dst| *dst != src) {
                 let there = crossing(net, Way { src, dst, entropy: 0 }, full);
                 let round_trip = there + crossing(net, Way { src: dst, dst: src, entropy: 0 }, ack);
                 let packets = round_trip.as_ps().div_ceil(own.as_ps()) as u32;
-                longest.round_trip = longest.round_trip.max(round_trip);
+                if round_trip > longest.round_trip {
+                    let links = net.path(Way { src, dst, entropy: 0 }).len() as u64;
+                    (longest.round_trip, longest.switches) = (round_trip, links - 1);
+                }
                 longest.packets = longest.packets.max(packets);
             }
         }

@@ -3,16 +3,22 @@
 use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
 use wiremend_proto::rc;
 use wiremend_scenario::{Dcp, DcpTracking, Family, Recovery, Scenario, Transport, Within};
+use wiremend_units::Span;
 
 use super::selective::Longest;
 use crate::network::{Engine, Network};
 
+/// The timer of the last resort, where nobody says anything else: this, or so many round trips.
+const TIMEOUT: Span = Span::from_ms(8);
+const ROUND_TRIPS: u64 = 4;
+
 /// The engine of all connections.
 pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
     let table = transport.dcp.as_ref().map(|table| table.value).unwrap_or_default();
-    let given = transport.window.max().map(Within::get);
-    let window = given.unwrap_or_else(|| Longest::of(net).packets);
-    let base = rc::Config { window, timeout: Some(table.timeout), ..net.transport.config.clone() };
+    let longest = Longest::of(net);
+    let window = transport.window.max().map_or(longest.packets, Within::get);
+    let timeout = table.timeout.unwrap_or_else(|| TIMEOUT.max(longest.round_trip * ROUND_TRIPS));
+    let base = rc::Config { window, timeout: Some(timeout), ..net.transport.config.clone() };
     let config = Config { base, parameters: parameters(transport.recovery, &table, window) };
     config.check().expect("the scenario was checked");
     Engine::Trimming(Box::new(config))
@@ -48,6 +54,16 @@ fn parameters(scheme: Recovery, table: &Dcp, window: u32) -> Parameters {
     });
     let unit_packets = table.unit.map_or(usual.unit_packets, Within::get);
     Parameters { tracking, hints, unit_packets, ..usual }
+}
+
+/// What a user should know of a timer that does not wait for answers.
+pub(super) fn hasty(scenario: &Scenario, net: &Network) -> Option<String> {
+    let table = scenario.transport.dcp.as_ref()?;
+    let timeout = table.value.timeout.filter(|_| scenario.transport.recovery.family() == Family::Trimming)?;
+    let round_trip = Longest::of(net).round_trip;
+    (timeout < round_trip).then(|| {
+        format!("a timer of {timeout} is shorter than a round trip of the empty network ({round_trip}), so that it fires though nothing is lost; raise transport.dcp.timeout")
+    })
 }
 
 /// What a user should know of a transport that waits for headers.

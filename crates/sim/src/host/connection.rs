@@ -88,7 +88,8 @@ impl Host {
     /// Carries out an application's wish to move a message.
     pub(super) fn post(&mut self, cx: &mut Context<'_>, app: usize, post: &Post) {
         let (port, class, protocol) = (self.apps[app].port, self.apps[app].class, self.apps[app].protocol);
-        let own = self.apps[app].app.has_own_connections().then_some(port);
+        let shares = self.apps[app].app.shares_connections(cx.net.transport.per_pair);
+        let own = (!shares).then_some(port);
         let pair = (post.dst, class, own, protocol);
         let slot = match self.by_pair.get(&pair) {
             Some(slot) => *slot,
@@ -161,7 +162,11 @@ impl Host {
         if transport.per_pair || own.is_some() {
             self.by_pair.insert(pair, slot);
         }
-        self.send_notice(cx, dst, News::Open { qp, requester: QpNum::new(slot), serial, port, protocol });
+        self.send_notice(
+            cx,
+            dst,
+            News::Open { qp, requester: QpNum::new(slot), serial, port, class, protocol },
+        );
         slot
     }
 

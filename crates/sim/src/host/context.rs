@@ -32,6 +32,8 @@ pub(super) struct Responding {
     pub(super) answered: Option<Psn>,
     /// It stands in one of the NIC's rings.
     pub(super) queued: bool,
+    /// Its requester has not closed it.
+    open: bool,
     /// The time of its entry in the host's timers, or never.
     pub(super) timer_at: Time,
 }
@@ -42,6 +44,7 @@ impl Responding {
         requester: QpNum,
         serial: u32,
         port: u16,
+        class: u8,
         responder: ResponderEngine,
     ) -> Self {
         Self {
@@ -51,10 +54,11 @@ impl Responding {
             requester,
             port,
             entropy: 0,
-            class: 0,
+            class,
             notification: Notification::default(),
             answered: None,
             queued: false,
+            open: true,
             timer_at: Time::MAX,
         }
     }
@@ -89,6 +93,7 @@ impl Contexts {
             self.by_peer.remove(&key(peer, qp));
             self.free.push(slot);
             self.slots[slot as usize].timer_at = Time::MAX;
+            self.slots[slot as usize].open = false;
             return self.slots[slot as usize].responder.steps();
         }
         None
@@ -108,6 +113,12 @@ impl Contexts {
             }
             _ => TimeoutCause::Other,
         }
+    }
+
+    /// Whether the connection is still open that had this slot.
+    pub(super) fn is_open(&self, slot: u32, serial: u32) -> bool {
+        let context = &self.slots[slot as usize];
+        context.open && context.serial == serial
     }
 
     #[inline]

@@ -254,9 +254,10 @@ impl Host {
 
     fn on_news(&mut self, cx: &mut Context<'_>, from: HostId, news: News) {
         match news {
-            News::Open { qp, requester, serial, port, protocol } => {
+            News::Open { qp, requester, serial, port, class, protocol } => {
                 let responder = ResponderEngine::new(&cx.net.transport, protocol, requester);
-                self.contexts.open(from, qp, Responding::new(from, requester, serial, port, responder));
+                let context = Responding::new(from, requester, serial, port, class, responder);
+                self.contexts.open(from, qp, context);
             }
             News::Close { qp, serial } => {
                 if let Some(steps) = self.contexts.close(from, qp, serial) {

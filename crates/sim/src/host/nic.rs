@@ -28,7 +28,7 @@ pub(super) struct Nic {
     /// Requesters that wait for their pacing, by when it allows them.
     paced: BinaryHeap<Reverse<(Time, u32)>>,
     /// Pulls that senders are owed, if they wait for any.
-    pulls: Option<Box<Pulls<u32>>>,
+    pulls: Option<Box<Pulls<(u32, u32)>>>,
     /// Frames of open-loop loads, if there ever were any.
     raw: Option<Box<RawFrames>>,
     /// Which classes must wait, if one ever had to.
@@ -204,12 +204,13 @@ impl Host {
     /// The sender of a connection is owed pulls, which leave at the rate at which the port can receive what they bring.
     #[cold]
     pub(super) fn owe_pulls(&mut self, cx: &mut Context<'_>, slot: u32) {
-        let owed = self.contexts.get_mut(slot).responder.take_owed();
+        let context = self.contexts.get_mut(slot);
+        let (owed, serial) = (context.responder.take_owed(), context.serial);
         if owed == 0 {
             return;
         }
         let pulls = self.nic.pulls.get_or_insert_default();
-        (0..owed).for_each(|_| pulls.push(slot));
+        (0..owed).for_each(|_| pulls.push((slot, serial)));
         self.grant_pulls(cx);
         self.arm_port(cx);
     }
@@ -220,7 +221,9 @@ impl Host {
         let full = frame::len_with(Opcode::WriteOnly, cx.net.transport.config.mtu);
         let line = cx.net.lanes[self.nic.uplink.index()].rate;
         let spacing = line.serialize(Bytes::new(u64::from(full) + frame::GAP_BYTES));
-        let Some(slot) = pulls.pop(cx.now, spacing) else { return };
+        // Whoever has closed its connection wants nothing more.
+        let wanted = |&(slot, serial): &(u32, u32)| self.contexts.is_open(slot, serial);
+        let Some((slot, _)) = pulls.pop(cx.now, spacing, wanted) else { return };
         let context = self.contexts.get_mut(slot);
         context.responder.grant_pull();
         let class = context.class;

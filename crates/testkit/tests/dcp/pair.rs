@@ -161,7 +161,7 @@ impl Pair {
                     self.expiries += u32::from(expiry.is_some());
                 }
                 What::Pull => {
-                    if self.pulls.pop(self.now, SPACING).is_some() {
+                    if self.pulls.pop(self.now, SPACING, |()| true).is_some() {
                         self.responder.grant_pull();
                     }
                     self.schedule_pull();

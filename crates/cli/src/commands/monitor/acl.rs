@@ -8,6 +8,10 @@ use crate::failure::{Answer, Failure};
 use crate::terminal;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
+    if asked.node.as_str() == "default" {
+        let why = "`default` is whom everybody is who does not log in; name the node as its own file does";
+        return Err(Failure::Input(why.to_owned()));
+    }
     let secret = password(&asked.password_file)?;
     let rules = if asked.planner { planner_acl_rules() } else { acl_rules(&asked.node) }.join(" ");
     terminal::print(&format!("ACL SETUSER {} {rules} >{secret}\n", asked.node))?;

@@ -20,6 +20,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let mut sysfs = Sysfs::new(&asked.sysfs);
     let interfaces = interfaces(asked, &sysfs)?;
     let node = asked.node.clone().map_or_else(host_name, Ok)?;
+    Record::check_name(&node).map_err(|why| Failure::Input(format!("--node: {why}")))?;
     let is_own = asked.sysfs.as_os_str() == Sysfs::ROOT;
     let begun = Instant::now();
     for round in 0.. {

@@ -27,7 +27,17 @@ pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
         };
         for record in records.map_err(|error| refused(&error))? {
             let reading = (record.at(), record.snapshot());
-            readings.entry((record.node, record.port)).or_default().push(reading);
+            let port = (record.node, record.port);
+            let name = shown(&port);
+            let of_port = readings.entry(port).or_default();
+            if let Some((last, _)) = of_port.last().filter(|(last, _)| *last >= reading.0) {
+                let why = format!(
+                    "`{name}` was read at {last} and then at {}: times of a record begin with it, so that of two records none can go on with the other; look at them one by one",
+                    reading.0
+                );
+                return Err(refused(&why));
+            }
+            of_port.push(reading);
         }
     }
     Ok(readings)

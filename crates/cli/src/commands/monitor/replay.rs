@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Snapshot, Thresholds, Verdict};
+use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Thresholds, Verdict};
 use wiremend_units::Time;
 
 use super::records::{self, Port, Readings};
@@ -14,10 +14,16 @@ use crate::terminal;
 
 pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let thresholds = Thresholds { loss: asked.threshold, window_frames: asked.window };
-    thresholds.check().map_err(|error| Failure::Input(error.to_string()))?;
+    thresholds.check().map_err(|error| Failure::Input(format!("--threshold, --window: {error}")))?;
     let readings = records::read(&asked.files)?;
     if readings.is_empty() {
         return Err(Failure::Input(format!("{}: no reading of a port", asked.files.join(", "))));
+    }
+    if let Some((port, _)) = readings.iter().find(|(_, read)| read.len() < 2) {
+        let name = records::shown(port);
+        return Err(Failure::Input(format!(
+            "`{name}` was read once; what grows shows from the second reading on"
+        )));
     }
     let replayed: Vec<Replayed> = readings.keys().map(|port| replay(port, &readings, thresholds)).collect();
     let text = if asked.json { format!("{:#}\n", json(&replayed)) } else { text(&replayed) };
@@ -43,23 +49,16 @@ fn replay(port: &Port, readings: &Readings, thresholds: Thresholds) -> Replayed 
     let mut watched = Watched::new(thresholds, Pace::ANY);
     let mut foresight = Foresight::new(thresholds.loss);
     let (mut said, mut blind) = (Vec::new(), 0);
-    for (at, snapshot) in in_time(&readings[port]) {
-        let Some(reading) = snapshot.reading(at) else {
+    for (at, snapshot) in &readings[port] {
+        let Some(reading) = snapshot.reading(*at) else {
             blind += 1;
             continue;
         };
         let foreseen = foresight.on_reading(reading.fec).map(Said::Foresaw);
         let seen = watched.on_reading(reading).map(Said::Saw);
-        said.extend(foreseen.into_iter().chain(seen).map(|one| (at, one)));
+        said.extend(foreseen.into_iter().chain(seen).map(|one| (*at, one)));
     }
     Replayed { port: port.clone(), watched, said, blind }
-}
-
-/// Files may be given in any order.
-fn in_time(readings: &[(Time, Snapshot)]) -> Vec<(Time, Snapshot)> {
-    let mut readings = readings.to_vec();
-    readings.sort_by_key(|(at, _)| *at);
-    readings
 }
 
 fn text(ports: &[Replayed]) -> String {
