@@ -23,6 +23,7 @@ mod relay_classes;
 mod relay_metrics;
 mod relay_net;
 mod runs;
+mod segments;
 mod traces;
 mod tune;
 #[cfg(target_os = "linux")]

@@ -7,9 +7,9 @@
 //! | what | after | file |
 //! |---|---|---|
 //! | losses by time, disorder tolerated as duplicates show it | RFC 8985 §6 | `rack`, `flight` |
-//! | probes for a lost tail | RFC 8985 §7 | `probe` |
+//! | probes for a lost tail | RFC 8985 §7 | `probe`, `timer` |
 //! | losses by duplicate acknowledgements, where there is no SACK | RFC 6582 | `acknowledged` |
-//! | the retransmission timer | RFC 6298 | `rtt`, `sender` |
+//! | the retransmission timer | RFC 6298 | `rtt`, `timer` |
 //! | proportional rate reduction, undoing what was needless | RFC 9937, RFC 3708 | `recovery` |
 //! | delayed acknowledgements, blocks, duplicates | RFC 5681, 2018, 2883 | `receiver` |
 //! | marks | RFC 3168, 8257 | `echo` |
@@ -58,6 +58,7 @@ mod rtt;
 mod segment;
 mod sender;
 mod stream;
+mod timer;
 
 pub use config::{Config, Ecn};
 pub use counters::Counters;

@@ -121,7 +121,7 @@ impl Receiver {
             self.counters.ahead += 1;
             self.remember(run.start);
             self.wanted = true;
-            return Outcome::Gap { nak: true };
+            return Outcome::Accepted { place: None, completed: None };
         }
         self.counters.accepted += 1;
         // What fills a gap, in whole or in part, is acknowledged at once (RFC 5681 §4.2).

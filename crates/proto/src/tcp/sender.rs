@@ -1,9 +1,9 @@
 //! The sending half: turns messages into segments until each of them has arrived.
 
-use wiremend_units::{Psn, QpNum, Rate, Span, Time};
+use wiremend_units::{QpNum, Rate, Span, Time};
 
 use super::cc::{Control, Controller, State, Window};
-use super::config::{Config, Ecn};
+use super::config::Config;
 use super::counters::Counters;
 use super::flight::{Flight, Record};
 use super::pace::Pace;
@@ -13,11 +13,9 @@ use super::recovery::Recovery;
 use super::rtt::RoundTrips;
 use super::segment::{Data, Segment};
 use super::stream::{Piece, Stream};
-use crate::rc::{
-    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
-};
+use crate::rc::{Arrival, Completion, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
 
-/// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`.
+/// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`, and what happens when none comes in `timer.rs`.
 #[derive(Clone, Debug)]
 pub struct Sender {
     pub(super) stream: Stream,
@@ -35,28 +33,28 @@ pub struct Sender {
     pub(super) nxt: u64,
     /// Segments sent for the first time.
     segments: u64,
-    opening: Opening,
+    pub(super) opening: Opening,
     /// When the retransmission timer expires.
-    rto_at: Time,
+    pub(super) rto_at: Time,
     /// Expiries since the last progress.
-    backoff: u8,
+    pub(super) backoff: u8,
     /// When a segment in doubt is lost.
     pub(super) doubt_until: Time,
     /// When pacing lets the next burst go, if that is what is waited for.
-    pace_at: Time,
+    pub(super) pace_at: Time,
     last_sent: Time,
     /// The window was reduced for what was sent before this byte.
     pub(super) reduced_until: u64,
     /// The next segment says that an echo was answered.
     pub(super) answered: bool,
     pub(super) usage: Usage,
-    failed: Option<Status>,
+    pub(super) failed: Option<Status>,
     pub(super) counters: RequesterCounters,
     pub(super) seen: Counters,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Opening {
+pub(super) enum Opening {
     /// The peer has answered, or nobody asks.
     Done,
     Wanted,
@@ -302,45 +300,6 @@ impl Sender {
         None
     }
 
-    /// Progress, or none: the retransmission timer starts anew or stops (RFC 6298 §5.2, §5.3).
-    pub(super) fn on_progress(&mut self, config: &Config, now: Time) {
-        self.backoff = 0;
-        if self.flight.is_empty() {
-            self.rto_at = Time::MAX;
-            self.probe.cancel();
-        } else {
-            self.start_timer(config, now);
-        }
-    }
-
-    fn rto(&self, config: &Config) -> Span {
-        let rto = self.rtt.timeout(config).as_ps();
-        // RFC 6298 §5.5.
-        let backed_off = rto.saturating_mul(1 << self.backoff.min(31));
-        Span::from_ps(backed_off.min(config.rto_max.as_ps()))
-    }
-
-    fn start_timer(&mut self, config: &Config, now: Time) {
-        self.rto_at = now.saturating_add(self.rto(config));
-    }
-
-    /// When a lost tail is probed for (RFC 8985 §7.2). A peer may keep its answer to a single segment back, as Linux believes for up to
-    /// the least timeout.
-    pub(super) fn arm_probe(&mut self, config: &Config, now: Time) {
-        self.probe.at = Time::MAX;
-        let open = self.recovery.state == State::Open && self.flight.sacked_count == 0;
-        if !config.tail_probe || !config.sack || !open || self.flight.is_empty() || self.probe.is_out() {
-            return;
-        }
-        let wait = match self.rtt.smoothed() {
-            None => Span::from_ms(1_000),
-            Some(srtt) if self.flight.len() == 1 => srtt * 2 + config.rto_min,
-            Some(srtt) => srtt * 2 + config.tick * 2,
-        };
-        // Where the retransmission timer would expire first, a probe takes its place.
-        self.probe.at = now.saturating_add(wait).min(self.rto_at);
-    }
-
     /// Algorithms that do not pace may be paced by the window over the round trip, with room to grow (as in Linux).
     pub(super) fn set_pace(&mut self, config: &Config) {
         let rate = match (self.control.rate(), self.rtt.smoothed()) {
@@ -356,7 +315,7 @@ impl Sender {
     }
 
     /// Notes whether pacing is all that is waited for.
-    fn note_pace(&mut self, config: &Config, now: Time) {
+    pub(super) fn note_pace(&mut self, config: &Config, now: Time) {
         let next = self.pace.eligible();
         self.pace_at = if next > now && self.opening == Opening::Done && self.may_send(config) {
             next
@@ -365,83 +324,7 @@ impl Sender {
         };
     }
 
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
-    #[inline(never)]
-    pub fn next_timeout(&self) -> Option<Time> {
-        if self.failed.is_some() {
-            return None;
-        }
-        let next = self.rto_at.min(self.probe.at).min(self.doubt_until).min(self.pace_at);
-        (next != Time::MAX).then_some(next)
-    }
-
-    /// The time may have come. `None`: the retransmission timer has not expired.
-    #[inline(never)]
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.failed.is_some() {
-            return None;
-        }
-        if self.doubt_until <= now {
-            self.find_losses(now);
-        }
-        if self.probe.at <= now {
-            self.probe.at = Time::MAX;
-            self.probe.due = true;
-            // It starts anew when the probe leaves.
-            self.rto_at = Time::MAX;
-        }
-        let expiry = if self.rto_at <= now { self.on_expiry(config, now) } else { None };
-        self.note_pace(config, now);
-        expiry
-    }
-
-    fn on_expiry(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        self.rto_at = Time::MAX;
-        if self.flight.is_empty() && self.opening == Opening::Done {
-            return None;
-        }
-        self.counters.timeouts += 1;
-        let expiry = Expiry {
-            oldest: Psn::new(self.una as u32),
-            resume: Psn::new(self.una as u32),
-            end: Psn::new(self.nxt as u32),
-            work: self.stream.oldest().unwrap_or(0),
-            op: Op::Send,
-            nak_received: self.recovery.state != State::Open,
-            dummy: false,
-            fatal: self.backoff >= config.retries,
-        };
-        if expiry.fatal {
-            self.fail(Status::RetryExceeded);
-            return Some(expiry);
-        }
-        self.backoff += 1;
-        if self.opening == Opening::Done {
-            self.lose(config, now);
-            self.start_timer(config, now);
-        } else {
-            self.opening = Opening::Wanted;
-        }
-        Some(expiry)
-    }
-
-    /// The timer has expired (RFC 5681 §3.1, RFC 8985 §6.3).
-    fn lose(&mut self, config: &Config, now: Time) {
-        let before = self.window;
-        if self.recovery.state == State::Open && self.una >= self.reduced_until {
-            self.window.threshold = self.control.on_congestion(now, &self.window, false);
-        }
-        self.recovery.begin(State::Loss, self.nxt, self.una, before.bytes, before.threshold);
-        (self.recovery.doubles, self.recovery.doubled_bytes) = (0, 0);
-        let disorder = self.rack.window(true, self.rtt.min(), self.rtt.smoothed());
-        self.flight.lose_old(now, if config.sack { self.rack.rtt + disorder } else { Span::ZERO });
-        self.window.bytes = self.flight.pipe + self.window.mss;
-        self.control.on_timeout(now);
-        self.probe.forget();
-        self.doubt_until = Time::MAX;
-    }
-
-    fn fail(&mut self, status: Status) {
+    pub(super) fn fail(&mut self, status: Status) {
         self.failed = Some(status);
         self.rto_at = Time::MAX;
     }
@@ -456,11 +339,6 @@ impl Sender {
         let id = self.stream.pop_failed()?;
         self.failed = Some(Status::Flushed);
         Some(Completion { id, status })
-    }
-
-    /// Marks of switches are echoed, so that segments may carry them.
-    pub fn is_ecn(config: &Config) -> bool {
-        config.ecn != Ecn::Off
     }
 }
 

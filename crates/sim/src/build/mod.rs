@@ -87,6 +87,7 @@ const FRAME_BYTES: u64 = 256;
 /// Bytes that a flow under way takes: a connection at both of its ends, or a place in one that it shares.
 const FLOW_BYTES: u64 = 1_400;
 const SHARED_FLOW_BYTES: u64 = 300;
+const TCP_FLOW_BYTES: u64 = 4_000;
 
 pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Built, BuildError> {
     check_memory(scenario, options)?;
@@ -94,7 +95,11 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let memory = Memory {
         bytes_max: options.memory_bytes_max.unwrap_or(u64::MAX),
         frame_bytes: FRAME_BYTES,
-        flow_bytes: if net.transport.per_pair { SHARED_FLOW_BYTES } else { FLOW_BYTES },
+        flow_bytes: match (net.transport.per_pair, &net.transport.tcp) {
+            (true, _) => SHARED_FLOW_BYTES,
+            (false, None) => FLOW_BYTES,
+            (false, Some(_)) => TCP_FLOW_BYTES,
+        },
     };
     let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, files, &net)?;

@@ -348,6 +348,9 @@ impl Host {
     fn close(&mut self, cx: &mut Context<'_>, slot: u32) {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
+        if let Some(seen) = connection.requester.seen() {
+            self.counters.tcp.add(seen);
+        }
         let (dst, serial) = (connection.dst, connection.serial);
         let protocol = connection.requester.protocol();
         self.by_pair.remove(&(dst, connection.class, connection.own, protocol));
@@ -375,6 +378,9 @@ impl Host {
             let (dst, entropy, after) =
                 (connection.dst, connection.entropy, connection.requester.counters().to_owned());
             let protocol = connection.requester.protocol();
+            if let Some(seen) = connection.requester.seen().filter(|_| connection.open) {
+                self.counters.tcp.add(seen);
+            }
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
                 let done = posted.done(&after, outcome);

@@ -141,6 +141,11 @@ impl RequesterEngine {
         if let Self::Tcp(_) = self { Protocol::Tcp } else { Protocol::Rdma }
     }
 
+    /// What TCP alone counts.
+    pub(super) fn seen(&self) -> Option<&tcp::Counters> {
+        if let Self::Tcp(half) = self { Some(half.seen()) } else { None }
+    }
+
     /// What its frames are, and whether switches may mark them.
     #[inline]
     pub(super) fn kind(&self, transport: &Transport) -> (Kind, Ecn) {

@@ -17,6 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
 use wiremend_proto::sr::Steps;
+use wiremend_proto::tcp;
 use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
@@ -100,6 +101,8 @@ pub struct HostCounters {
     pub headers_bounced: u64,
     /// Headers of own packets that came back.
     pub headers_returned: u64,
+    /// What TCP connections that begin here have done and seen.
+    pub tcp: tcp::Counters,
     /// Timeouts of connections that end here, by cause.
     pub timeouts: TimeoutCounts,
 }
@@ -129,8 +132,9 @@ impl HostCounters {
             ("host.headers_bounced", self.headers_bounced),
             ("host.headers_returned", self.headers_returned),
         ];
-        let cnps = cnps.into_iter().chain(headers).filter(|(_, count)| *count > 0);
-        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named()).chain(cnps)
+        let rare = cnps.into_iter().chain(headers).chain(self.tcp.named());
+        let rare = rare.filter(|(_, count)| *count > 0);
+        plain.into_iter().chain(causes).chain(dummy).chain(self.added.named()).chain(rare)
     }
 }
 
