@@ -69,6 +69,8 @@ pub struct Tcp {
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub delayed_ack: Span,
+    /// Segments that one acknowledgement stands for at most; more than 2 where receivers' NICs gather segments.
+    pub ack_every: Within<u32, 1, 64>,
     /// Segments that are acknowledged at once when a connection is young.
     pub quick_acks: Within<u32, 0, 1_000_000>,
     /// Segments that may be sent before the first acknowledgement.
@@ -118,6 +120,7 @@ impl Default for Tcp {
             rto_first: Span::from_ms(1_000),
             retries: Within::fixed(15),
             delayed_ack: Span::from_ms(40),
+            ack_every: Within::fixed(2),
             quick_acks: Within::fixed(16),
             first_window: Within::fixed(10),
             receive_window: Bytes::kib(6 * 1_024),

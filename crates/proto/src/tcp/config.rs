@@ -32,6 +32,8 @@ pub struct Config {
     pub retries: u8,
     /// How long the receiver may keep an acknowledgement back; zero: every segment is acknowledged.
     pub delayed_ack: Span,
+    /// Segments that one acknowledgement stands for at most: 2 (RFC 5681 §4.2), more where a receiver's NIC gathers them.
+    pub ack_every: u32,
     /// Segments that are acknowledged at once when a connection is young; Linux: 16.
     pub quick_acks: u32,
     /// Whether a lost tail is probed for before the retransmission timer expires (RFC 8985 §7).
@@ -78,6 +80,7 @@ impl Config {
             rto_max: Span::from_ms(120_000),
             retries: 15,
             delayed_ack: Span::from_ms(40),
+            ack_every: 2,
             quick_acks: 16,
             tail_probe: true,
             tick: Span::ZERO,
@@ -97,6 +100,7 @@ impl Config {
                 self.receive_window >= 2 * self.mss as u32 && self.receive_window <= Self::WINDOW_MAX,
                 "receive window must be two segments to 8388607 bytes",
             ),
+            ((1..=1_000).contains(&self.ack_every), "ack_every must be 1 to 1000 segments"),
             (self.rto_min > Span::ZERO, "rto_min must be above zero"),
             (
                 self.rto_first > Span::ZERO && self.rto_first <= self.rto_max,

@@ -12,7 +12,7 @@ use crate::rc::{Message, Op, Outcome, Packet, ResponderCounters};
 
 /// The receiving half of a connection.
 ///
-/// It acknowledges every second segment, and at once what is out of order, fills a gap, comes twice (RFC 5681 §4.2) or ends a message.
+/// It acknowledges every second segment, or one of so many as it is told, and at once what is out of order, fills a gap, comes twice (RFC 5681 §4.2) or ends a message.
 #[derive(Clone, Debug)]
 pub struct Receiver {
     peer: QpNum,
@@ -46,8 +46,6 @@ pub struct Receiver {
 }
 
 const RECENT: usize = 4;
-/// Full segments that one acknowledgement stands for at most (RFC 5681 §4.2).
-const SEGMENTS_PER_ACK: u32 = 2;
 
 impl Receiver {
     /// A receiver whose peer's end has this number.
@@ -139,7 +137,7 @@ impl Receiver {
         self.waiting += 1;
         let quick = self.quick > 0;
         self.quick = self.quick.saturating_sub(1);
-        if at_once || quick || self.waiting >= SEGMENTS_PER_ACK || config.delayed_ack.as_ps() == 0 {
+        if at_once || quick || self.waiting >= config.ack_every || config.delayed_ack.as_ps() == 0 {
             self.wanted = true;
         } else if self.due == Time::MAX {
             self.due = now.saturating_add(config.delayed_ack);

@@ -33,6 +33,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         rto_first: table.rto_first,
         retries: table.retries.get(),
         delayed_ack: table.delayed_ack,
+        ack_every: table.ack_every.get(),
         quick_acks: table.quick_acks.get(),
         tail_probe: table.tail_probe,
         tick: table.tick,

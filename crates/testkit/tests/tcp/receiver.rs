@@ -57,6 +57,16 @@ fn acknowledgements_are_delayed_unless_something_is_odd() {
     assert_eq!(alone.receiver.next_timeout(), None);
 }
 
+/// A NIC that gathers segments makes one acknowledgement stand for many.
+#[test]
+fn gathered_segments_are_acknowledged_together() {
+    let delayed_ack = Span::from_ms(40);
+    let mut alone =
+        Alone::new(Config { delayed_ack, ack_every: 5, quick_acks: 0, ..config(Algorithm::Reno) });
+    let acks: Vec<_> = (0..11).flat_map(|number| numbers(&alone.take(number, false))).collect();
+    assert_eq!(acks, [5_000, 10_000]);
+}
+
 /// RFC 2018 §4: the first block holds the newest segment. RFC 2883 §4: what came twice is told first.
 #[test]
 fn blocks_tell_the_newest_first() {

@@ -30,9 +30,18 @@ fn configs() -> impl Strategy<Value = Config> {
     let receive_window = prop::sample::select(vec![2_000, 9_000, 100_000, 6_000_000]);
     let tick = prop::sample::select(vec![0, 1_000]).prop_map(Span::from_us);
     let bits = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let sizes = (64_u16..=1_000, 1_u32..=30, 0_u32..20);
+    let sizes = (64_u16..=1_000, 1_u32..=30, 0_u32..20, prop::sample::select(vec![1, 2, 2, 44]));
     (algorithm, ecn, delayed_ack, receive_window, tick, bits, sizes).prop_map(
-        |(algorithm, ecn, delayed_ack, receive_window, tick, bits, (mss, first_window, quick_acks))| Config {
+        |(
+            algorithm,
+            ecn,
+            delayed_ack,
+            receive_window,
+            tick,
+            bits,
+            (mss, first_window, quick_acks, ack_every),
+        )| Config {
+            ack_every,
             mss,
             first_window,
             quick_acks,
