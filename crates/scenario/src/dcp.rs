@@ -39,7 +39,7 @@ pub struct Dcp {
     /// out: twice the window, and 65536 for `ndp` and `cp`, which are software.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracked: Option<Within<u32, 1, 4_194_304>>,
-    /// Messages, or units of them, that may be under way.
+    /// Messages, or units of them, that may be under way. Only for `dcp`.
     pub units: Within<u32, 1, 4_194_304>,
     /// Packets that are counted together and, after a timeout, sent anew together: a message is cut into units of so many. If left
     /// out, messages are not cut.
@@ -55,7 +55,7 @@ pub struct Dcp {
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub pcie: Span,
-    /// Packets to be sent again whose entries are read together.
+    /// Packets to be sent again whose entries are read together. Only for `dcp`.
     pub batch: Within<u32, 1, 65_536>,
     /// How long the software of `cp` takes from a header that came back to the packet.
     #[serde(with = "value")]
@@ -128,12 +128,30 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
         );
         return Err((Place(None), why));
     }
-    if let Some(table) = &transport.dcp
-        && table.burst.is_some()
-        && scheme != Recovery::Ndp
-    {
-        let why = "`burst` is what a sender of ndp sends before it is pulled; leave it out, or set recovery = \"ndp\"";
-        return Err((table.place, why.to_owned()));
+    let Some(table) = &transport.dcp else { return Ok(()) };
+    let idle = table.idle(scheme);
+    idle.map_or(Ok(()), |(field, meant)| {
+        Err((table.place, format!("`{field}` is for {meant} alone; leave it out, or set {meant}")))
+    })
+}
+
+impl Dcp {
+    /// A field that was given and does nothing with this scheme, and what it is meant for.
+    fn idle(&self, scheme: Recovery) -> Option<(&'static str, &'static str)> {
+        let usual = Self::default();
+        let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| scheme == meant);
+        let bits = match self.tracking {
+            Some(tracking) => matches!(tracking, DcpTracking::Bitmap | DcpTracking::LinkedChunks),
+            None => !dcp,
+        };
+        let fields = [
+            ("units", self.units != usual.units && !dcp, "recovery = \"dcp\""),
+            ("pcie", self.pcie != usual.pcie && !dcp, "recovery = \"dcp\""),
+            ("batch", self.batch != usual.batch && !dcp, "recovery = \"dcp\""),
+            ("latency", self.latency != usual.latency && !cp, "recovery = \"cp\""),
+            ("burst", self.burst.is_some() && !ndp, "recovery = \"ndp\""),
+            ("tracked", self.tracked.is_some() && !bits, "tracking = \"bitmap\" or \"linked-chunks\""),
+        ];
+        fields.into_iter().find(|(_, idle, _)| *idle).map(|(field, _, meant)| (field, meant))
     }
-    Ok(())
 }

@@ -225,6 +225,20 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
         return at(nowhere, "mp-rdma counts acknowledgements; leave out `ack_coalescing`");
     }
     let Some(table) = &transport.selective_repeat else { return Ok(()) };
+    let fields = [
+        ("lag", table.lag.is_some(), &[Recovery::MpRdma][..]),
+        ("paths", table.paths.is_some(), &[Recovery::MpRdma]),
+        ("rto_low_packets", table.rto_low_packets.is_some(), &[Recovery::SelectiveRepeat, Recovery::MpRdma]),
+    ];
+    if let Some((field, _, meant)) =
+        fields.into_iter().find(|(_, given, meant)| *given && !meant.contains(&scheme))
+    {
+        let meant: Vec<_> = meant.iter().map(|meant| format!("\"{}\"", meant.name())).collect();
+        return Err((
+            table.place,
+            format!("`{field}` is for {} alone; leave it out, or set that recovery", meant.join(" and ")),
+        ));
+    }
     if let (Some(low), Some(high)) = (table.rto_low, table.rto_high)
         && low > high
     {

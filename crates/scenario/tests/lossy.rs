@@ -69,7 +69,19 @@ fn transports_that_cannot_be_trimmed_so_are_refused() {
         ),
         (
             dcp("recovery = \"dcp\"", "[transport.dcp]\nburst = 64"),
-            "s.toml:13:1: `burst` is what a sender of ndp sends before it is pulled; leave it out, or set recovery = \"ndp\"",
+            "s.toml:13:1: `burst` is for recovery = \"ndp\" alone; leave it out, or set recovery = \"ndp\"",
+        ),
+        (
+            dcp("recovery = \"ndp\"", "[transport.dcp]\nbatch = 4"),
+            "s.toml:13:1: `batch` is for recovery = \"dcp\" alone; leave it out, or set recovery = \"dcp\"",
+        ),
+        (
+            dcp("recovery = \"dcp\"", "[transport.dcp]\ntracked = 400"),
+            "s.toml:13:1: `tracked` is for tracking = \"bitmap\" or \"linked-chunks\" alone; leave it out, or set tracking = \"bitmap\" or \"linked-chunks\"",
+        ),
+        (
+            dcp("recovery = \"rack-tlp\"", "[transport.selective-repeat]\nlag = 4"),
+            "s.toml:13:1: `lag` is for \"mp-rdma\" alone; leave it out, or set that recovery",
         ),
         (
             dcp("recovery = \"dcp\"", "[transport.dcp]\nunit = 0"),

@@ -208,6 +208,8 @@ fn draw(seed: u64) -> String {
         state = mix(state);
         choices[(state % choices.len() as u64) as usize]
     };
+    let scheme = pick(&["dcp", "dcp", "ndp", "cp"]);
+    let fetch = if scheme == "dcp" { pick(&["", "pcie = \"0s\"\n", "batch = 1\n"]) } else { "" };
     let hints = ["", "", "allowance = 20\n", "probe = \"40us\"\n", "allowance = 64\nprobe = \"60us\"\n"];
     format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{}\nrate = \"{}\"\n[switch]\nbalance = \"{}\"\n[switch.trim]\n{}{}{}[transport]\n\
@@ -223,7 +225,7 @@ fn draw(seed: u64) -> String {
         pick(&["", "threshold = \"10kB\"\n", "threshold = \"4kB\"\n"]),
         pick(&["", "headers = \"500B\"\n"]),
         pick(&["", "acks = \"control\"\n", "acks = \"keep\"\n"]),
-        pick(&["dcp", "dcp", "ndp", "cp"]),
+        scheme,
         pick(&["write", "send"]),
         pick(&["1024", "4096", "256"]),
         pick(&["per-flow", "per-pair"]),
@@ -238,7 +240,7 @@ fn draw(seed: u64) -> String {
         pick(&["", "tracking = \"bitmap\"\n", "tracking = \"linked-chunks\"\n", "tracking = \"sums\"\n"]),
         pick(&["", "unit = 16\n"]),
         pick(&hints),
-        pick(&["", "pcie = \"0s\"\n", "batch = 1\n"]),
+        fetch,
         pick(&["3kB", "40kB", "70kB", "1B"]),
         pick(&["incast", "permutation", "full-mesh"]),
         pick(&["", "count = 3\n"]),

@@ -404,8 +404,11 @@ fn draw_recovery(dice: &mut Dice, text: &str) -> String {
         "[transport.selective-repeat]\n",
         "[transport.selective-repeat]\nrto_low = \"20us\"\nrto_high = \"60us\"\n",
         "[transport.selective-repeat]\ntracked = 5\nbackoff = true\n",
-        "[transport.selective-repeat]\ntracking = \"linked-chunks\"\nbackoff = false\npaths = 3\nlag = 2\n",
+        "[transport.selective-repeat]\ntracking = \"linked-chunks\"\nbackoff = false\n",
     ]);
+    if scheme == "mp-rdma" && text.contains("backoff = false") {
+        text += "paths = 3\nlag = 2\n";
+    }
     let cut = "[[impair]]\nlinks = \"hosts\"\nkind = \"frames\"\nrate = 1.0\n";
     let (start, stop) = dice.pick(&[("", ""), ("", ""), ("9us", "40us"), ("30us", "300us")]);
     if start.is_empty() { text } else { format!("{text}{cut}start = \"{start}\"\nstop = \"{stop}\"\n") }

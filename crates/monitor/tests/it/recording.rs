@@ -30,7 +30,7 @@ fn what_is_wrong_is_named_with_its_line() {
         ("{", "EOF"),
         (r#"{"time_s":-1,"node":"a","port":"p","up":true,"counters":{}}"#, "time_s is -1"),
         (r#"{"time_s":1763000000,"node":"a","port":"p","up":true,"counters":{}}"#, "since the record began"),
-        (r#"{"time_s":1,"node":"","port":"p","up":true,"counters":{}}"#, "node has no plain name"),
+        (r#"{"time_s":1,"node":"","port":"p","up":true,"counters":{}}"#, "node: a plain name has"),
         (
             r#"{"time_s":1,"node":"a","port":"p","up":true,"counters":{"rx_bad":1}}"#,
             "no counter is called `rx_bad`",
