@@ -205,14 +205,14 @@ impl Drop for Daemon {
 
 fn config(node: &str, peer: &str) -> String {
     format!(
-        "node = \"{node}\"\npoll = \"50ms\"\n[redis]\naddress = \"SOCKET\"\n[[link]]\nport = \"eth0\"\npeer = \"{peer}\"\nprotect = \"relay\"\n"
+        "node = \"{node}\"\npoll = \"50ms\"\n[redis]\naddress = \"/SOCKET\"\n[[link]]\nport = \"eth0\"\npeer = \"{peer}\"\nprotect = \"relay\"\n"
     )
 }
 
 fn daemon(directory: &Path, tree: &Path, node: &str, peer: &str) -> Daemon {
     let file = directory.join(format!("{node}.toml"));
     let socket = directory.join("redis.sock");
-    fs::write(&file, config(node, peer).replace("SOCKET", socket.to_str().unwrap())).unwrap();
+    fs::write(&file, config(node, peer).replace("/SOCKET", socket.to_str().unwrap())).unwrap();
     Daemon::start(command().args(["monitor", "run", "--config"]).arg(&file).arg("--sysfs").arg(tree))
 }
 
