@@ -54,35 +54,23 @@ impl RedisConfig {
 
     /// Whether what it says goes together.
     pub(crate) fn check(&self) -> Result<(), String> {
-        check_address(&self.address).map_err(|why| format!("[redis]: {why}"))?;
+        self.place().map_err(|why| format!("[redis]: {why}"))?;
         let Some(tls) = &self.tls else { return Ok(()) };
         tls.check(&self.address).map_err(|why| format!("[redis.tls]: {why}"))
+    }
+
+    fn place(&self) -> Result<Place, String> {
+        self.address.parse()
     }
 
     /// The server, with the password that was in the file. Reads certificates, where there are to be such.
     pub fn server(&self, node: &Name, password: Option<String>) -> Result<Server, Uncertified> {
         let user = self.user.as_ref().unwrap_or(node);
-        let place = if self.address.starts_with('/') {
-            Place::Unix(PathBuf::from(&self.address))
-        } else {
-            Place::Tcp(self.address.clone())
-        };
+        let place = self.place().expect("the file was checked");
         let login = password.map(|password| (user.as_str().to_owned(), password));
         let tls = self.tls.as_ref().map(|tls| Tls::load(tls, &self.address)).transpose()?;
         Ok(Server { place, tls, login, patience: Self::PATIENCE })
     }
-}
-
-/// Whether this can be where a Redis is.
-fn check_address(address: &str) -> Result<(), String> {
-    let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
-    let is_place = |(host, port): (&str, &str)| !host.is_empty() && is_port(port);
-    if address.starts_with('/') || address.rsplit_once(':').is_some_and(is_place) {
-        return Ok(());
-    }
-    Err(format!(
-        "address: `{address}` is neither HOST:PORT, such as 127.0.0.1:6379, nor the path of a socket"
-    ))
 }
 
 /// Where the counters of a port are.
@@ -191,7 +179,7 @@ impl File {
                 return Err(format!("link {port}: its other end {peer} has a link already"));
             }
             if let CounterSource::Sonic { address, .. } = &source {
-                check_address(address).map_err(|why| format!("link {port}: source: {why}"))?;
+                address.parse::<Place>().map_err(|why| format!("link {port}: source: {why}"))?;
                 if *address == self.redis.address {
                     return Err(format!(
                         "link {port}: source: counters are read from the Redis of a switch, which is not the one of [redis]"

@@ -6,7 +6,7 @@ use wiremend_units::Span;
 
 use crate::pattern::Misfit;
 use crate::quantity::Within;
-use crate::recovery::{Family, Recovery};
+use crate::recovery::{Family, Recovery, idle_field};
 use crate::transport::{Operation, Transport};
 use crate::value::{self, Place, Shown};
 
@@ -129,29 +129,25 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
         return Err((Place(None), why));
     }
     let Some(table) = &transport.dcp else { return Ok(()) };
-    let idle = table.idle(scheme);
-    idle.map_or(Ok(()), |(field, meant)| {
-        Err((table.place, format!("`{field}` is for {meant} alone; leave it out, or set {meant}")))
-    })
+    idle_field(&table.idle(scheme)).map_err(|why| (table.place, why))
 }
 
 impl Dcp {
-    /// A field that was given and does nothing with this scheme, and what it is meant for.
-    fn idle(&self, scheme: Recovery) -> Option<(&'static str, &'static str)> {
+    /// Fields, whether they were given and do nothing with this scheme, and what they are meant for.
+    fn idle(&self, scheme: Recovery) -> [(&'static str, bool, &'static str); 6] {
         let usual = Self::default();
         let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| scheme == meant);
         let bits = match self.tracking {
             Some(tracking) => matches!(tracking, DcpTracking::Bitmap | DcpTracking::LinkedChunks),
             None => !dcp,
         };
-        let fields = [
+        [
             ("units", self.units != usual.units && !dcp, "recovery = \"dcp\""),
             ("pcie", self.pcie != usual.pcie && !dcp, "recovery = \"dcp\""),
             ("batch", self.batch != usual.batch && !dcp, "recovery = \"dcp\""),
             ("latency", self.latency != usual.latency && !cp, "recovery = \"cp\""),
             ("burst", self.burst.is_some() && !ndp, "recovery = \"ndp\""),
             ("tracked", self.tracked.is_some() && !bits, "tracking = \"bitmap\" or \"linked-chunks\""),
-        ];
-        fields.into_iter().find(|(_, idle, _)| *idle).map(|(field, _, meant)| (field, meant))
+        ]
     }
 }

@@ -225,20 +225,14 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
         return at(nowhere, "mp-rdma counts acknowledgements; leave out `ack_coalescing`");
     }
     let Some(table) = &transport.selective_repeat else { return Ok(()) };
-    let fields = [
-        ("lag", table.lag.is_some(), &[Recovery::MpRdma][..]),
-        ("paths", table.paths.is_some(), &[Recovery::MpRdma]),
-        ("rto_low_packets", table.rto_low_packets.is_some(), &[Recovery::SelectiveRepeat, Recovery::MpRdma]),
-    ];
-    if let Some((field, _, meant)) =
-        fields.into_iter().find(|(_, given, meant)| *given && !meant.contains(&scheme))
-    {
-        let meant: Vec<_> = meant.iter().map(|meant| format!("\"{}\"", meant.name())).collect();
-        return Err((
-            table.place,
-            format!("`{field}` is for {} alone; leave it out, or set that recovery", meant.join(" and ")),
-        ));
-    }
+    let [irn, mp] = [Recovery::SelectiveRepeat, Recovery::MpRdma].map(|meant| scheme == meant);
+    let both = "recovery = \"selective-repeat\" or \"mp-rdma\"";
+    idle_field(&[
+        ("lag", table.lag.is_some() && !mp, "recovery = \"mp-rdma\""),
+        ("paths", table.paths.is_some() && !mp, "recovery = \"mp-rdma\""),
+        ("rto_low_packets", table.rto_low_packets.is_some() && !irn && !mp, both),
+    ])
+    .map_err(|why| (table.place, why))?;
     if let (Some(low), Some(high)) = (table.rto_low, table.rto_high)
         && low > high
     {
@@ -248,4 +242,14 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
         ));
     }
     Ok(())
+}
+
+/// Refuses the first field that was given and does nothing: its name, whether it is such a one, and what it is meant for.
+pub(crate) fn idle_field(fields: &[(&str, bool, &str)]) -> Result<(), String> {
+    match fields.iter().find(|(_, idle, _)| *idle) {
+        Some((field, _, meant)) => {
+            Err(format!("`{field}` is for {meant} alone; leave it out, or set {meant}"))
+        }
+        None => Ok(()),
+    }
 }

@@ -81,7 +81,7 @@ fn transports_that_cannot_be_trimmed_so_are_refused() {
         ),
         (
             dcp("recovery = \"rack-tlp\"", "[transport.selective-repeat]\nlag = 4"),
-            "s.toml:13:1: `lag` is for \"mp-rdma\" alone; leave it out, or set that recovery",
+            "s.toml:13:1: `lag` is for recovery = \"mp-rdma\" alone; leave it out, or set recovery = \"mp-rdma\"",
         ),
         (
             dcp("recovery = \"dcp\"", "[transport.dcp]\nunit = 0"),

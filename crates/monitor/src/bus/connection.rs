@@ -6,6 +6,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 #[cfg(unix)]
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use rustls::{ClientConnection, StreamOwned};
@@ -41,6 +42,21 @@ pub enum Place {
     Tcp(String),
     /// A socket in the file system.
     Unix(PathBuf),
+}
+
+impl FromStr for Place {
+    type Err = String;
+
+    fn from_str(address: &str) -> Result<Self, String> {
+        let is_port = |port: &str| port.parse::<u16>().is_ok_and(|port| port > 0);
+        match address.rsplit_once(':') {
+            _ if address.starts_with('/') => Ok(Self::Unix(PathBuf::from(address))),
+            Some((host, port)) if !host.is_empty() && is_port(port) => Ok(Self::Tcp(address.to_owned())),
+            _ => Err(format!(
+                "address: `{address}` is neither HOST:PORT, such as 127.0.0.1:6379, nor the path of a socket"
+            )),
+        }
+    }
 }
 
 /// Why there is no answer.

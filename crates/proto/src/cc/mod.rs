@@ -12,6 +12,7 @@ mod fixed_rate;
 mod pacer;
 pub mod swift;
 
+pub(crate) use pacer::Line;
 use wiremend_units::{Rate, Time};
 
 pub use dcqcn::Dcqcn;

@@ -2,42 +2,62 @@
 
 use wiremend_units::{Bytes, Rate, Span, Time};
 
-/// Spaces packets as a line of its rate would.
-#[derive(Clone, Debug)]
-pub(super) struct Pacer {
+/// A line of some rate, and how long packets take on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Line {
     rate: Rate,
-    eligible: Time,
-    /// The latest size and its time on the line: most packets are as long as the one before, and the exact
-    /// division is the dearest step of a transmission.
+    /// The latest size and its time: most packets are as long as the one before, and the exact division is the dearest step of
+    /// a transmission.
     size: u32,
     span: Span,
 }
 
+impl Line {
+    pub(crate) const fn new(rate: Rate) -> Self {
+        Self { rate, size: 0, span: Span::ZERO }
+    }
+
+    pub(crate) const fn rate(&self) -> Rate {
+        self.rate
+    }
+
+    #[inline]
+    pub(crate) fn time_of(&mut self, wire_bytes: u32) -> Span {
+        if wire_bytes != self.size {
+            self.size = wire_bytes;
+            self.span = self.rate.serialize(Bytes::new(wire_bytes as u64));
+        }
+        self.span
+    }
+}
+
+/// Spaces packets as a line of its rate would.
+#[derive(Clone, Debug)]
+pub(super) struct Pacer {
+    line: Line,
+    eligible: Time,
+}
+
 impl Pacer {
     pub(super) fn new(rate: Rate) -> Self {
-        Self { rate, eligible: Time::ZERO, size: 0, span: Span::ZERO }
+        Self { line: Line::new(rate), eligible: Time::ZERO }
     }
 
     pub(super) fn rate(&self) -> Rate {
-        self.rate
+        self.line.rate()
     }
 
     /// From the next packet on. The gap behind the latest one stays as it is.
     #[inline]
     pub(super) fn set_rate(&mut self, rate: Rate) {
-        if rate != self.rate {
-            self.rate = rate;
-            self.size = 0;
+        if rate != self.line.rate() {
+            self.line = Line::new(rate);
         }
     }
 
     #[inline]
     pub(super) fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
-        if wire_bytes != self.size {
-            self.size = wire_bytes;
-            self.span = self.rate.serialize(Bytes::new(wire_bytes as u64));
-        }
-        self.eligible = self.eligible.max(now).saturating_add(self.span);
+        self.eligible = self.eligible.max(now).saturating_add(self.line.time_of(wire_bytes));
     }
 
     #[inline]

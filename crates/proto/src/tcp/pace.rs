@@ -1,33 +1,31 @@
 //! Bursts at a rate: what a paced sender hands to segmentation offload at once.
 
-use wiremend_units::{Bytes, Rate, Span, Time};
+use wiremend_units::{Rate, Time};
+
+use crate::cc::Line;
 
 /// When the next burst may leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    rate: Option<Rate>,
+    line: Option<Line>,
     /// When what was sent would have left at the rate.
     pub(super) next: Time,
     /// Bytes that the burst may still take.
     left: u64,
     burst: u64,
-    /// The latest length and its time: most segments are as long as the one before.
-    len: u16,
-    span: Span,
 }
 
 impl Pace {
     pub(super) const fn new() -> Self {
-        Self { rate: None, next: Time::ZERO, left: 0, burst: 0, len: 0, span: Span::ZERO }
+        Self { line: None, next: Time::ZERO, left: 0, burst: 0 }
     }
 
     /// From now on. A burst is what leaves in about a millisecond, at least two segments (as in Linux).
     pub(super) fn set_rate(&mut self, rate: Option<Rate>, mss: u16, burst_max: u32) {
-        if rate == self.rate {
+        if rate == self.line.map(|line| line.rate()) {
             return;
         }
-        self.rate = rate;
-        self.len = 0;
+        self.line = rate.map(Line::new);
         if let Some(rate) = rate {
             let burst = (rate.bits_per_s() / 8) >> 10;
             self.burst = burst.clamp(2 * mss as u64, burst_max.max(2 * mss as u32) as u64);
@@ -44,17 +42,13 @@ impl Pace {
 
     #[inline]
     pub(super) fn on_transmit(&mut self, now: Time, len: u16) {
-        let Some(rate) = self.rate else { return };
+        let Some(line) = &mut self.line else { return };
         if self.left == 0 {
             self.left = self.burst;
             self.next = self.next.max(now);
         }
-        if len != self.len {
-            self.len = len;
-            self.span = rate.serialize(Bytes::new(len as u64));
-        }
         self.left = self.left.saturating_sub(len as u64);
-        self.next = self.next.saturating_add(self.span);
+        self.next = self.next.saturating_add(line.time_of(len as u32));
         // A burst that lasts longer than its time is a new one.
         if self.next <= now {
             self.left = 0;
@@ -64,6 +58,8 @@ impl Pace {
 
 #[cfg(test)]
 mod tests {
+    use wiremend_units::Span;
+
     use super::*;
 
     /// 8 Gb/s are 1 MB in a millisecond, more than offload takes.

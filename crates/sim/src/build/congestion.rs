@@ -5,7 +5,7 @@ use wiremend_scenario::{
     Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Scenario, Transport, Within,
 };
 
-use super::selective::Longest;
+use super::longest::Longest;
 use crate::mark::Curve;
 use crate::network::Network;
 

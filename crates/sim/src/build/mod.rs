@@ -5,6 +5,7 @@ mod buffer;
 mod collective;
 mod congestion;
 mod impair;
+mod longest;
 mod lossless;
 mod pause;
 mod protect;

@@ -3,7 +3,7 @@
 use wiremend_proto::tcp::{Config, Ecn, cc::Algorithm};
 use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn};
 
-use super::selective::Longest;
+use super::longest::Longest;
 use crate::network::{Network, Protocol, Tcp};
 
 /// What all TCP connections share, if there are any.

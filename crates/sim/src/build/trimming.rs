@@ -5,7 +5,7 @@ use wiremend_proto::rc;
 use wiremend_scenario::{Dcp, DcpTracking, Family, Recovery, Scenario, Transport, Within};
 use wiremend_units::Span;
 
-use super::selective::Longest;
+use super::longest::Longest;
 use crate::network::{Engine, Network};
 
 /// The timer of the last resort, where nobody says anything else: this, or so many round trips.

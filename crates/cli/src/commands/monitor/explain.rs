@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use wiremend_monitor::{Cause, End, Estimate, Explanation, Growth, Thresholds, explain};
 
-use super::records::{Port, Readings, read, shown};
+use super::records::{Port, Readings, check_growth, read, shown};
 use crate::args::monitor::MonitorExplain as Asked;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
@@ -48,12 +48,7 @@ fn links(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Fai
     let links = if asked.is_empty() { vec![only_two(readings)?] } else { named(asked, readings)? };
     for (a, b) in &links {
         for port in [a, b] {
-            if readings[port].len() < 2 {
-                let name = shown(port);
-                return Err(Failure::Input(format!(
-                    "`{name}` was read once; what grows shows from the second reading on"
-                )));
-            }
+            check_growth(port, &readings[port])?;
         }
     }
     Ok(links)

@@ -8,7 +8,7 @@ use wiremend_dataplane::cable::{CableRequest, CableStatus};
 use wiremend_dataplane::control::{Unanswered, ask};
 use wiremend_dataplane::drive::Clock;
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
-use wiremend_monitor::bus::{Doing, Place, Server};
+use wiremend_monitor::bus::{Doing, Server};
 use wiremend_monitor::{
     Config, Counted, CounterSource, Counters, Fec, Group, Machine, Reading, Sonic, Sysfs, counter_of,
 };
@@ -144,11 +144,7 @@ fn sonics(config: &Config) -> BTreeMap<String, Sonic> {
         }
     }
     let sonic = |(address, ports): (String, Vec<String>)| {
-        let place = if address.starts_with('/') {
-            Place::Unix(address.clone().into())
-        } else {
-            Place::Tcp(address.clone())
-        };
+        let place = address.parse().expect("the file was checked");
         let server = Server { place, tls: None, login: None, patience: SONIC_PATIENCE };
         (address, Sonic::new(server, ports, SONIC_INTERVAL_MIN))
     };

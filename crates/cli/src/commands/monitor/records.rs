@@ -43,6 +43,15 @@ pub(super) fn read(files: &[String]) -> Result<Readings, Failure> {
     Ok(readings)
 }
 
+/// Whether there is anything to be seen at a port.
+pub(super) fn check_growth(port: &Port, readings: &[(Time, Snapshot)]) -> Result<(), Failure> {
+    if readings.len() >= 2 {
+        return Ok(());
+    }
+    let name = shown(port);
+    Err(Failure::Input(format!("`{name}` was read once; what grows shows from the second reading on")))
+}
+
 pub(super) fn shown((node, port): &Port) -> String {
     format!("{node}:{port}")
 }

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Thresholds, Verdict};
+use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Snapshot, Thresholds, Verdict};
 use wiremend_units::Time;
 
-use super::records::{self, Port, Readings};
+use super::records::{self, Port};
 use super::say;
 use crate::args::monitor::MonitorReplay as Asked;
 use crate::failure::{Answer, Failure};
@@ -19,13 +19,9 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     if readings.is_empty() {
         return Err(Failure::Input(format!("{}: no reading of a port", asked.files.join(", "))));
     }
-    if let Some((port, _)) = readings.iter().find(|(_, read)| read.len() < 2) {
-        let name = records::shown(port);
-        return Err(Failure::Input(format!(
-            "`{name}` was read once; what grows shows from the second reading on"
-        )));
-    }
-    let replayed: Vec<Replayed> = readings.keys().map(|port| replay(port, &readings, thresholds)).collect();
+    readings.iter().try_for_each(|(port, read)| records::check_growth(port, read))?;
+    let replayed: Vec<Replayed> =
+        readings.into_iter().map(|(port, read)| replay(port, &read, thresholds)).collect();
     let text = if asked.json { format!("{:#}\n", json(&replayed)) } else { text(&replayed) };
     terminal::print(&text)?;
     Ok(if replayed.iter().any(|port| port.watched.is_corrupting()) { Answer::No } else { Answer::Yes })
@@ -45,11 +41,11 @@ enum Said {
     Foresaw(Foreseen),
 }
 
-fn replay(port: &Port, readings: &Readings, thresholds: Thresholds) -> Replayed {
+fn replay(port: Port, readings: &[(Time, Snapshot)], thresholds: Thresholds) -> Replayed {
     let mut watched = Watched::new(thresholds, Pace::ANY);
     let mut foresight = Foresight::new(thresholds.loss);
     let (mut said, mut blind) = (Vec::new(), 0);
-    for (at, snapshot) in &readings[port] {
+    for (at, snapshot) in readings {
         let Some(reading) = snapshot.reading(*at) else {
             blind += 1;
             continue;
@@ -58,7 +54,7 @@ fn replay(port: &Port, readings: &Readings, thresholds: Thresholds) -> Replayed 
         let seen = watched.on_reading(reading).map(Said::Saw);
         said.extend(foreseen.into_iter().chain(seen).map(|one| (*at, one)));
     }
-    Replayed { port: port.clone(), watched, said, blind }
+    Replayed { port, watched, said, blind }
 }
 
 fn text(ports: &[Replayed]) -> String {
