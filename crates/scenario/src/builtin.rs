@@ -67,6 +67,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/link-flows.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
+    "claims/kernel.toml",
     "claims/loop-rate.toml",
     "claims/loop-time.toml",
     "claims/deadlock.toml",

@@ -83,7 +83,7 @@ pub struct Tcp {
     pub sack: bool,
     /// Whether a lost tail is probed for.
     pub tail_probe: bool,
-    /// The tick of the hosts' clock: a probe waits two of them beside two round trips. Linux has `1ms` or `4ms`.
+    /// The tick of the hosts' clock: a probe waits two of them beside two round trips, and `cubic` looks at its curve by it, as Linux does, which has `1ms` or `4ms`.
     #[serde(with = "value")]
     #[schemars(with = "Shown<Span>")]
     pub tick: Span,

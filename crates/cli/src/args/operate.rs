@@ -367,6 +367,9 @@ pub(crate) struct LabTcp {
     /// Congestion controls [default: cubic and bbr, as far as the kernel has them]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub(crate) cc: Vec<String>,
+    /// Only bulk transfers: no requests, and none over time
+    #[arg(long)]
+    pub(crate) bulk: bool,
     #[command(flatten)]
     pub(crate) transfer: LabTransfer,
 }

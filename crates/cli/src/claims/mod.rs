@@ -12,6 +12,7 @@ mod deadlock;
 mod fleet;
 mod gao;
 mod joshi;
+mod kernel;
 mod link;
 pub(crate) mod linkguardian;
 mod livelock;
@@ -37,6 +38,7 @@ const PAPERS: &[&[Claim]] = &[
     dcp::CLAIMS,
     mending::OWN,
     linkguardian::OWN,
+    kernel::CLAIMS,
 ];
 
 /// All claims, in order.

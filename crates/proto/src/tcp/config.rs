@@ -38,7 +38,7 @@ pub struct Config {
     pub quick_acks: u32,
     /// Whether a lost tail is probed for before the retransmission timer expires (RFC 8985 §7).
     pub tail_probe: bool,
-    /// The tick of the host's clock: probes wait two of them longer, as in Linux. Zero: as the RFC says.
+    /// The tick of the host's clock: probes wait two of them longer, and CUBIC looks at its curve by it, as in Linux. Zero: as the RFCs say.
     pub tick: Span,
     /// Whether algorithms that do not pace by themselves are paced over the round trip.
     pub pacing: bool,

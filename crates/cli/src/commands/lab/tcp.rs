@@ -29,6 +29,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
         lasts: Duration::from_secs_f64(asked.seconds),
         rounds: asked.rounds,
         controls,
+        only_bulk: asked.bulk,
     };
     let progress = Progress::weighted(&trial.steps());
     let outcome = trial.run(&progress);
@@ -62,9 +63,11 @@ fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
 }
 
 fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let drawing = plot::standalone(&Picture::of(outcome).plot().svg());
+    let drawn = Picture::of(outcome).map_or(Ok(()), |picture| {
+        write_whole(&out.join("goodput.svg"), &plot::standalone(&picture.plot().svg()))
+    });
     let json = serde_json::to_string_pretty(outcome).expect("plain values");
-    write_whole(&out.join("goodput.svg"), &drawing)
+    drawn
         .and_then(|()| write_whole(&out.join("tcp.json"), &(json + "\n")))
         .map_err(|error| Failure::file(&error))
 }
@@ -85,11 +88,15 @@ fn tell(outcome: &Outcome) -> String {
     );
     text += &goodput_table(outcome, terminal);
     text.push('\n');
-    text += &latency_table(outcome, terminal);
-    let timeline = &outcome.timeline;
-    let _ = write!(text, "\nOne transfer with {} over time:\n\n", timeline.control);
-    text += &Picture::of(outcome).text(terminal);
-    text.push('\n');
+    if !outcome.latencies.is_empty() {
+        text += &latency_table(outcome, terminal);
+        text.push('\n');
+    }
+    if let (Some(timeline), Some(picture)) = (&outcome.timeline, Picture::of(outcome)) {
+        let _ = write!(text, "One transfer with {} over time:\n\n", timeline.control);
+        text += &picture.text(terminal);
+        text.push('\n');
+    }
     for goodput in &outcome.goodputs {
         let _ = writeln!(
             text,

@@ -22,8 +22,9 @@ pub(crate) struct Outcome {
     pub(crate) rounds: u32,
     pub(crate) seconds: f64,
     pub(crate) goodputs: Vec<Goodput>,
-    pub(crate) latencies: [Latency; 3],
-    pub(crate) timeline: Timeline,
+    /// Of each state, if they were asked for.
+    pub(crate) latencies: Vec<Latency>,
+    pub(crate) timeline: Option<Timeline>,
     /// After the last bulk transfer, which was protected.
     pub(crate) statuses: Option<Statuses>,
 }

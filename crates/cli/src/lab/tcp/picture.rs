@@ -26,10 +26,10 @@ pub(crate) struct Picture<'a> {
 }
 
 impl<'a> Picture<'a> {
-    /// Of the transfer that sees all states.
-    pub(crate) fn of(outcome: &'a Outcome) -> Self {
-        let timeline = &outcome.timeline;
-        Self {
+    /// Of the transfer that sees all states, if there was one.
+    pub(crate) fn of(outcome: &'a Outcome) -> Option<Self> {
+        let timeline = outcome.timeline.as_ref()?;
+        Some(Self {
             title: format!(
                 "TCP {} over a link that corrupts {} of its frames",
                 timeline.control, outcome.loss
@@ -44,7 +44,7 @@ impl<'a> Picture<'a> {
                 (timeline.corrupts_s, "corrupts", "the link corrupts"),
                 (timeline.protects_s, "protected", "it is protected"),
             ],
-        }
+        })
     }
 
     /// On a terminal: a column for each tenth of a second, or for several where there is less room.

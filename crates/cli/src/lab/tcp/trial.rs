@@ -22,6 +22,8 @@ pub(crate) struct Trial {
     pub(crate) rounds: u32,
     /// Congestion controls.
     pub(crate) controls: Vec<String>,
+    /// Leaves out requests and the transfer over time.
+    pub(crate) only_bulk: bool,
 }
 
 /// The rate where nobody asks for one: even a small machine carries twice as much.
@@ -40,7 +42,8 @@ impl Trial {
         let rate = self.knobs.rate.unwrap_or_else(|| RATE.min(half));
         let chain = Chain::build(&Knobs { rate: Some(rate), ..self.knobs.clone() }, Hosts::Kernel)?;
         let mut goodputs: Vec<Goodput> = self.controls.iter().map(|control| Goodput::new(control)).collect();
-        let mut latencies = State::ALL.map(Latency::new);
+        let asked = if self.only_bulk { &[][..] } else { &State::ALL };
+        let mut latencies: Vec<Latency> = asked.iter().map(|&state| Latency::new(state)).collect();
         let mut statuses = Vec::new();
         for _ in 0..self.rounds {
             for state in State::ALL {
@@ -52,13 +55,15 @@ impl Trial {
                     steps.done();
                     pause(REST)?;
                 }
-                state.enter(&chain, self.loss)?;
-                latencies[state as usize].add(&request::times(&chain, self.lasts / 2)?);
-                steps.done();
-                pause(REST)?;
+                if let Some(latency) = latencies.get_mut(state as usize) {
+                    state.enter(&chain, self.loss)?;
+                    latency.add(&request::times(&chain, self.lasts / 2)?);
+                    steps.done();
+                    pause(REST)?;
+                }
             }
         }
-        let timeline = self.timeline(&chain, &mut steps)?;
+        let timeline = if self.only_bulk { None } else { Some(self.timeline(&chain, &mut steps)?) };
         let last: Option<Statuses> = statuses.pop().map(|(_, statuses)| statuses);
         Ok(Outcome {
             loss: self.loss,
@@ -79,10 +84,11 @@ impl Trial {
 
     /// How many steps it takes, by their weight.
     pub(crate) fn steps(&self) -> Vec<f64> {
-        let round = self.controls.iter().map(|_| 1.0).chain([0.5]);
+        let requests = (!self.only_bulk).then_some(0.5);
+        let round = self.controls.iter().map(|_| 1.0).chain(requests);
         let rounds = (0..self.rounds * 3).flat_map(|_| round.clone());
         let tryout = TRYOUT.as_secs_f64() / self.lasts.as_secs_f64();
-        [tryout].into_iter().chain(rounds).chain([Timeline::LASTS]).collect()
+        [tryout].into_iter().chain(rounds).chain((!self.only_bulk).then_some(Timeline::LASTS)).collect()
     }
 
     /// What the same chain carries where only the processors limit it.

@@ -3,6 +3,7 @@
 use wiremend_units::{Span, Time};
 
 use super::hystart::{CAUTIOUS_DIVISOR, Growth, HyStart};
+use super::ticked::Ticked;
 use super::{Controller, Delivered, Window};
 
 /// CUBIC.
@@ -16,6 +17,8 @@ pub struct Cubic {
     prior: u64,
     /// Remainder of the division by the window.
     rest: u64,
+    /// As a kernel has it, if it has a clock that ticks.
+    ticked: Option<Ticked>,
 }
 
 /// From the end of a reduction to the next.
@@ -36,6 +39,12 @@ const BETA_TENTHS: u64 = 7;
 const RENO_GAIN: (u64, u64) = (9, 17);
 
 impl Cubic {
+    /// With a tick of zero as RFC 9438 says, else as Linux has it with such a clock.
+    pub fn new(tick: Span) -> Self {
+        let ticked = (tick > Span::ZERO).then(|| Ticked::new(tick));
+        Self { ticked, ..Self::default() }
+    }
+
     /// Growth in congestion avoidance (RFC 9438 §4.2 to §4.5).
     fn avoid(&mut self, window: &mut Window, ack: &Delivered, arrived: u64) {
         let plateau = &mut self.plateau;
@@ -45,9 +54,20 @@ impl Cubic {
                 *plateau = window.bytes;
             }
             let rise_us = rise_us(missing, window.mss);
+            if let Some(ticked) = &mut self.ticked {
+                ticked.begin(window.bytes / window.mss);
+            }
             Epoch { start: ack.now, rise_us, reno: window.bytes, reno_rest: 0 }
         });
         let since = ack.now.since(epoch.start);
+        let ahead = since + ack.srtt.unwrap_or(Span::ZERO);
+        if let Some(ticked) = &mut self.ticked {
+            let target = || curve(self.plateau, epoch.rise_us, ahead, window.mss) / window.mss;
+            let segments = window.bytes / window.mss;
+            let grown = ticked.grow(ack.now, segments, [arrived, window.mss], self.prior > 0, target);
+            window.bytes = (segments + grown) * window.mss;
+            return;
+        }
         // As fast as Reno from where Reno would have been reduced to, and once it is there, just as Reno.
         let gain = if epoch.reno >= self.prior { (1, 1) } else { RENO_GAIN };
         epoch.reno_rest += gain.0 * window.mss * arrived;
@@ -58,7 +78,6 @@ impl Cubic {
             window.bytes = window.bytes.max(epoch.reno);
             return;
         }
-        let ahead = since + ack.srtt.unwrap_or(Span::ZERO);
         let target = curve(self.plateau, epoch.rise_us, ahead, window.mss)
             .clamp(window.bytes, window.bytes + window.bytes / 2);
         self.rest += (target - window.bytes) * arrived;
@@ -89,6 +108,12 @@ impl Controller for Cubic {
         self.epoch = None;
         self.rest = 0;
         self.prior = window.bytes;
+        if self.ticked.is_some() {
+            let segments = window.bytes / window.mss;
+            let is_less = window.bytes < self.plateau;
+            self.plateau = window.mss * if is_less { Ticked::converged(segments) } else { segments };
+            return Ticked::reduced(segments).max(2) * window.mss;
+        }
         // Fast convergence: who has less than before makes room for others.
         self.plateau =
             if window.bytes < self.plateau { window.bytes * (10 + BETA_TENTHS) / 20 } else { window.bytes };

@@ -15,6 +15,7 @@ mod dctcp;
 mod hystart;
 mod max_filter;
 mod reno;
+mod ticked;
 
 use std::str::FromStr;
 
@@ -160,7 +161,7 @@ impl Algorithm {
     pub fn start(self, config: &Config, random: u64) -> Control {
         match self {
             Self::Reno => Control::Reno(Reno::default()),
-            Self::Cubic => Control::Cubic(Cubic::default()),
+            Self::Cubic => Control::Cubic(Cubic::new(config.tick)),
             Self::Dctcp => Control::Dctcp(Dctcp::default()),
             Self::Bbr => Control::Bbr(Box::new(Bbr::new(config, random))),
         }
