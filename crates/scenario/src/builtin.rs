@@ -67,6 +67,8 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/link-flows.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
+    "claims/stream.toml",
+    "claims/stream-parities.toml",
     "claims/loop-rate.toml",
     "claims/loop-time.toml",
     "claims/deadlock.toml",
