@@ -34,11 +34,13 @@ pub enum Metric {
     PausedClasses,
     /// Bytes that came over a lane and lie in the buffer of a lossless switch.
     IngressBytes,
+    /// Packets that a host has sent again over its lane since the last sample.
+    RetransmittedPackets,
 }
 
 impl Metric {
     /// Every metric.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::TxBytes,
         Self::QueueBytes,
         Self::CorruptedFrames,
@@ -47,6 +49,7 @@ impl Metric {
         Self::RxBufferBytes,
         Self::PausedClasses,
         Self::IngressBytes,
+        Self::RetransmittedPackets,
     ];
 
     /// The name in files: units last.
@@ -60,6 +63,7 @@ impl Metric {
             Self::RxBufferBytes => "rx_buffer_bytes",
             Self::PausedClasses => "paused_classes",
             Self::IngressBytes => "ingress_bytes",
+            Self::RetransmittedPackets => "retransmitted_packets",
         }
     }
 }

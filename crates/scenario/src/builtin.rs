@@ -68,6 +68,8 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
     "claims/kernel.toml",
+    "claims/stream.toml",
+    "claims/stream-parities.toml",
     "claims/loop-rate.toml",
     "claims/loop-time.toml",
     "claims/deadlock.toml",

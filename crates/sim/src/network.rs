@@ -126,6 +126,11 @@ impl Transport {
         config
     }
 
+    /// The longest frame of a TCP connection; 0 if there is none.
+    pub(crate) fn stream_frame_max(&self) -> u16 {
+        self.tcp.as_ref().map_or(0, |tcp| tcp::frame_len_with(tcp.config.mss))
+    }
+
     /// The configuration of a TCP connection.
     #[inline]
     pub(crate) fn tcp(&self) -> &tcp::Config {

@@ -47,8 +47,8 @@ pub(crate) struct Part {
     /// Lanes that a time series wants, and what was sampled since the last collection.
     pub(crate) sampled: Vec<LaneId>,
     pub(crate) samples: Vec<SeriesRow>,
-    /// What the lanes had counted at the last sample.
-    pub(crate) last_sample: Vec<LaneCounters>,
+    /// What the lanes had counted at the last sample, and how many packets the hosts before them had sent again.
+    pub(crate) last_sample: Vec<(LaneCounters, u64)>,
 }
 
 impl Part {
@@ -103,8 +103,8 @@ impl Part {
     /// Takes a sample of every sampled lane.
     pub(crate) fn sample(&mut self, now: Time) {
         self.wires.catch_up_everywhere(now);
-        self.last_sample.resize(self.sampled.len(), LaneCounters::default());
-        for (lane, last) in self.sampled.iter().zip(&mut self.last_sample) {
+        self.last_sample.resize(self.sampled.len(), (LaneCounters::default(), 0));
+        for (lane, (last, last_again)) in self.sampled.iter().zip(&mut self.last_sample) {
             let counters = self.wires.counters(*lane);
             let mut row = |metric, value| {
                 self.samples.push(SeriesRow { time_ps: now.as_ps(), entity: lane.0, metric, value });
@@ -118,6 +118,11 @@ impl Part {
             if owns(self.net.graph.lane_from(*lane)) {
                 row(Metric::QueueBytes, self.wires.backlog(now, *lane).get());
                 row(Metric::DroppedFrames, counters.dropped - last.dropped);
+                if let Some(host) = self.hosts.get(self.net.graph.lane_from(*lane).index()) {
+                    let again = host.counters.retransmitted_packets;
+                    row(Metric::RetransmittedPackets, again - *last_again);
+                    *last_again = again;
+                }
                 if let Some(guard) = self.wires.guard(*lane) {
                     row(Metric::TxBufferBytes, guard.counters().tx_bytes);
                 }

@@ -61,6 +61,42 @@ fn marks_keep_the_queue_short() {
     assert!((80_000..180_000).contains(&dctcp) && cubic > 400_000, "{dctcp} {cubic}");
 }
 
+/// Corruption that begins during a run, and protection later: what the host sends again falls into the time between.
+#[test]
+fn retransmissions_are_seen_when_they_happen() {
+    let more = format!(
+        "[switch.ecn]\nkmin = \"100kB\"\nkmax = \"100kB\"\npmax = 1.0\n[series]\nevery = \"1ms\"\nlinks = \"all\"\n\
+         {LOSS}start = \"5ms\"\n{PROTECT}start = \"10ms\"\n"
+    );
+    let text = stream("congestion = \"dctcp\"", &more);
+    let (results, samples) = series(&text, &Options::new(1));
+    let again = |from_ms: u64, to_ms: u64| -> u64 {
+        let within = |row: &&SeriesRow| {
+            row.metric == Metric::RetransmittedPackets
+                && (from_ms * 1_000_000_000 + 1..=to_ms * 1_000_000_000).contains(&row.time_ps)
+        };
+        samples.iter().filter(within).map(|row| row.value).sum()
+    };
+    assert_eq!((again(0, 5), again(11, 20)), (0, 0));
+    assert!(again(5, 10) > 20, "{}", again(5, 10));
+    assert_eq!(again(0, 20), results.hosts.iter().map(|host| host.retransmitted_packets).sum::<u64>());
+    let (_, on_two) = series(&text, &Options { threads: 2, ..Options::new(1) });
+    assert_eq!(samples, on_two);
+}
+
+/// The ends of a link know how long segments are: on a busy one a block is closed because it is full, not because it is late.
+#[test]
+fn blocks_of_segments_are_full() {
+    let text = stream(
+        "congestion = \"cubic\"",
+        "[[protect]]\nlinks = \"s0-s1\"\nby = \"fec(25,1)\"\ndirection = \"forward\"\n",
+    );
+    let (results, _) = run(&text);
+    let protection = results.summary("t").protection;
+    let block = protection.protected as f64 / protection.own.frames as f64;
+    assert!((24.5..25.5).contains(&block), "{block}");
+}
+
 /// A single segment that is lost waits for the least timeout; the first round trip is known, so that nothing waits for a second.
 #[test]
 fn a_lost_single_segment_waits_for_the_timeout() {

@@ -16,7 +16,7 @@ pub(super) fn place(
     memories: &[Option<Bytes>],
 ) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
     let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
-    let frame_max = frame_max(scenario);
+    let frame_max = frame_max(scenario, net);
     let buffer = |switch: SwitchId| {
         let node = net.graph.switch_node(switch);
         let memory = memories[switch.index()].unwrap_or(lossless.buffer);
@@ -52,8 +52,9 @@ fn config(lossless: &Lossless, buffer: Bytes, net: &Network, node: NodeId, frame
 }
 
 /// The largest frame that anybody sends.
-fn frame_max(scenario: &Scenario) -> Bytes {
-    let full = frame::len_with(Opcode::WriteOnly, scenario.transport.mtu.get());
+fn frame_max(scenario: &Scenario, net: &Network) -> Bytes {
+    let packet = frame::len_with(Opcode::WriteOnly, scenario.transport.mtu.get());
+    let full = packet.max(net.transport.stream_frame_max());
     let loads = scenario.workloads.iter().map(|workload| match &workload.app {
         App::Cbr(cbr) => cbr.frame.get(),
         _ => 0,

@@ -243,7 +243,8 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
         _ => None,
     });
     let packet = u64::from(net.transport.config.mtu) + PACKET_HEADERS_BYTES;
-    Bytes::new(raw.chain([packet]).max().unwrap_or(packet))
+    let segment = u64::from(net.transport.stream_frame_max());
+    Bytes::new(raw.fold(packet.max(segment), u64::max))
 }
 
 /// By how much a parity is longer than the longest frame of its block, at most.

@@ -1,6 +1,6 @@
 //! L: Joshi et al. (SIGCOMM 2023), section 4 and appendix B: what LinkGuardian does for a link, and for what is sent over it.
 //!
-//! [`trial`] sends flow after flow over one link that protects itself; RDMA alone is sent so far. The other claims are about the same
+//! [`trial`] sends flow after flow over one link that protects itself; RDMA alone is sent so far. [`stream`] sends one stream by TCP. The other claims are about the same
 //! [`stress`]: frames of 1518 B, one right after the other, over a link that loses some of them. The prototype runs register by register
 //! on a switch whose latencies come from two measured times (appendix B.1: from a resume to the first frame, and the longest
 //! retransmission); nothing is fitted to what is claimed here but the second, which L5 says.
@@ -8,6 +8,7 @@
 mod backpressure;
 mod buffers;
 mod consecutive;
+mod cubic;
 mod delay;
 mod headers;
 mod loss;
@@ -17,7 +18,9 @@ mod recirculation;
 mod selective;
 mod single_packet;
 mod speed;
+mod stream;
 pub(crate) mod stress;
+mod timeline;
 mod timeouts;
 mod trial;
 
@@ -33,6 +36,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     headers::CLAIM,
     backpressure::CLAIM,
 ];
-pub(super) const TRANSPORTS: &[Claim] = &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM];
+pub(super) const TRANSPORTS: &[Claim] =
+    &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM, cubic::CLAIM, timeline::CLAIM];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
 pub(super) const OWN: &[Claim] = &[selective::CLAIM];
