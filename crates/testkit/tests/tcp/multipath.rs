@@ -66,7 +66,7 @@ fn what_a_dead_path_has_goes_over_another() {
     let bundle = transfer(vec![path().cut(Time::ZERO + Span::from_us(200), Time::MAX), path()], 5_000_000);
     let done = bundle.sent.iter().rfind(|of| of.subflow == 1).unwrap().at;
     assert!(done < MS(16), "a timeout of 5 ms and 5 MB over one path: {done}");
-    assert!(bundle.sender.reinjected() > 0);
+    assert!(bundle.sender.seen().reinjected > 0);
     let dead = bundle.sender.subflows().next().unwrap();
     assert!(dead.is_error() && !bundle.sender.is_error(), "given up in the end");
     let new = bundle.sent.iter().filter(|of| of.subflow == 0 && !of.again && of.at > MS(6));
@@ -86,7 +86,7 @@ fn a_path_that_comes_back_is_used_again() {
 fn losses_are_repaired_where_they_happen() {
     let lossy = Path { luck: Luck { loss_ppm: 1_000, ..Luck::default() }, ..path() };
     let bundle = transfer(vec![lossy.clone(), lossy], 3_000_000);
-    assert_eq!((bundle.sender.reinjected(), bundle.sender.counters().timeouts), (0, 0));
+    assert_eq!((bundle.sender.seen().reinjected, bundle.sender.counters().timeouts), (0, 0));
     assert!(bundle.sender.counters().retransmitted_packets > 0);
 }
 

@@ -18,6 +18,8 @@ pub struct Receiver {
     done: VecDeque<Message>,
     /// The subflow that has spoken last.
     turn: usize,
+    /// The one that was heard of last.
+    heard: u8,
 }
 
 #[derive(Clone, Debug)]
@@ -32,14 +34,21 @@ impl Receiver {
     pub fn new(config: &Config, peer: QpNum, subflows: u8) -> Self {
         let receiver = tcp::Receiver::new(config, peer);
         let subflow = Subflow { receiver: receiver.clone(), held: BTreeMap::new() };
-        Self { subflows: vec![subflow; subflows.into()], data: receiver, done: VecDeque::new(), turn: 0 }
+        Self {
+            subflows: vec![subflow; subflows.into()],
+            data: receiver,
+            done: VecDeque::new(),
+            turn: 0,
+            heard: 0,
+        }
     }
 
     /// Takes a packet of the peer.
     #[inline(never)]
     pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Outcome {
-        let Some(Signal { subflow, data }) = Signal::read(packet) else { return Outcome::Ignored };
-        let Some(subflow) = self.subflows.get_mut(subflow as usize) else { return Outcome::Ignored };
+        let Some(Signal { subflow: number, data }) = Signal::read(packet) else { return Outcome::Ignored };
+        let Some(subflow) = self.subflows.get_mut(number as usize) else { return Outcome::Ignored };
+        self.heard = number;
         let before = subflow.receiver.received();
         let outcome = subflow.receiver.on_packet(config, now, packet);
         while subflow.receiver.poll_message().is_some() {}
@@ -123,6 +132,11 @@ impl Receiver {
     #[inline]
     pub fn nak_sent(&self) -> bool {
         self.subflows.iter().any(|subflow| subflow.receiver.nak_sent())
+    }
+
+    /// What tells the path of an answer from that of the segment which came last, as in [`crate::rc::Transmit::path`].
+    pub fn apart(&self, answer: &Packet) -> u16 {
+        Signal::read(answer).map_or(0, |signal| signal.subflow ^ self.heard).into()
     }
 
     /// The receiver of a subflow, if there is such.

@@ -363,14 +363,10 @@ impl Sender {
         sum
     }
 
-    /// Segments that went again over another subflow.
-    pub fn reinjected(&self) -> u64 {
-        self.counters.retransmitted_packets
-    }
-
     /// The same, as only TCP counts.
     pub fn seen(&self) -> Counters {
-        self.subflows().fold(Counters::default(), |mut sum, of| {
+        let own = Counters { reinjected: self.counters.retransmitted_packets as u32, ..Counters::default() };
+        self.subflows().fold(own, |mut sum, of| {
             sum.add(of.seen());
             sum
         })
