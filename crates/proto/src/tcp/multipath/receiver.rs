@@ -29,6 +29,8 @@ struct Subflow {
     held: BTreeMap<u64, Data>,
 }
 
+pub(super) const SUBFLOW_BYTES: usize = size_of::<Subflow>();
+
 impl Receiver {
     /// A receiver whose peer's end has this number.
     pub fn new(config: &Config, peer: QpNum, subflows: u8) -> Self {
@@ -73,6 +75,10 @@ impl Receiver {
         }
         if !fresh {
             return Outcome::Duplicate;
+        }
+        if !self.done.is_empty() {
+            // Its last byte may have come behind those of other subflows, of which nobody would hear for a while.
+            self.subflows.iter_mut().for_each(|subflow| subflow.receiver.answer_now());
         }
         Outcome::Accepted { place: None, completed: self.done.pop_front() }
     }

@@ -35,6 +35,8 @@ struct Subflow {
     astray_end: u64,
 }
 
+pub(super) const SUBFLOW_BYTES: usize = size_of::<Subflow>();
+
 /// A segment that may leave, and over which subflow.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
