@@ -90,6 +90,19 @@ fn losses_are_repaired_where_they_happen() {
     assert!(bundle.sender.counters().retransmitted_packets > 0);
 }
 
+/// Whatever number of segments a subflow has had, the end of a message is heard of at once, though receivers may keep acknowledgements back.
+#[test]
+fn the_end_of_a_message_is_acknowledged_at_once() {
+    let config = Config { delayed_ack: Span::from_ms(40), quick_acks: 0, ..config(Algorithm::Lia) };
+    for segments in 1..60 {
+        let mut bundle = Bundle::new(config.clone(), vec![path(), path(), path()]);
+        bundle.post(segments * 1_000);
+        assert!(bundle.run_until(Time::ZERO + Span::from_ms(1)));
+        assert_eq!(bundle.completions.len(), 1, "{segments} segments");
+        assert_eq!(bundle.sender.counters().retransmitted_packets, 0, "{segments} segments");
+    }
+}
+
 /// RFC 8684 §3.1, §3.2: others join when the first subflow is open.
 #[test]
 fn subflows_join_the_first() {
