@@ -93,13 +93,20 @@ fn losses_are_repaired_where_they_happen() {
 /// Whatever number of segments a subflow has had, the end of a message is heard of at once, though receivers may keep acknowledgements back.
 #[test]
 fn the_end_of_a_message_is_acknowledged_at_once() {
-    let config = Config { delayed_ack: Span::from_ms(40), quick_acks: 0, ..config(Algorithm::Lia) };
+    // The far path has an odd number of segments under way, of which the last arrives behind the one that says where the message ends.
+    let config = Config {
+        delayed_ack: Span::from_ms(40),
+        quick_acks: 0,
+        first_window: 3,
+        tail_probe: false,
+        ..config(Algorithm::Lia)
+    };
     for segments in 1..60 {
-        let mut bundle = Bundle::new(config.clone(), vec![path(), path(), path()]);
+        let far = Path::new(Span::from_us(100), Span::from_us(1));
+        let mut bundle = Bundle::new(config.clone(), vec![path(), far]);
         bundle.post(segments * 1_000);
         assert!(bundle.run_until(Time::ZERO + Span::from_ms(1)));
         assert_eq!(bundle.completions.len(), 1, "{segments} segments");
-        assert_eq!(bundle.sender.counters().retransmitted_packets, 0, "{segments} segments");
     }
 }
 
