@@ -30,6 +30,11 @@ pub enum Protocol {
 /// acknowledgement tells of two blocks. Segments take 70 B beside their payload: Ethernet, IPv4, TCP and timestamps. Connections
 /// are not closed, and a flow ends when its last byte is acknowledged.
 ///
+/// With `subflows` a connection is one of Multipath TCP (RFC 8684): each subflow has a port of its own, so that switches which hash send it its own
+/// way, or by chance that of another. What is new goes to the nearest subflow with room, and what is under way on one whose timer expires goes again over others. Segments take 20 B more
+/// (an option with a data sequence number of 8 B), acknowledgements 8 B. `lia` links the windows of subflows; with other algorithms each
+/// goes by itself. Slowdown compares with the path of the first subflow. Where hosts have one path to each other, connections have one subflow.
+///
 /// ```toml
 /// [transport]
 /// protocol = "tcp"
@@ -50,9 +55,11 @@ pub enum Protocol {
 pub struct Tcp {
     /// What governs the congestion window.
     pub congestion: TcpCongestion,
+    /// Subflows of a connection.
+    pub subflows: Within<u8, 1, 8>,
     /// Largest IP packet, in bytes.
     pub mtu: Within<u16, 256, 9_216>,
-    /// Payload of a full segment, in bytes: at most `mtu` less the 52 of its headers. If left out, that.
+    /// Payload of a full segment, in bytes: at most `mtu` less the 52 of its headers, or 72 with `subflows`. If left out, that.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mss: Option<Within<u16, 64, 9_164>>,
     /// The least retransmission timeout.
@@ -107,6 +114,8 @@ pub struct Tcp {
 
 /// Bytes of IPv4, TCP and its timestamps.
 const HEADER_BYTES: u16 = 52;
+/// Bytes of the option of Multipath TCP.
+const SIGNAL_BYTES: u16 = 20;
 /// The largest receive window.
 const WINDOW_MAX: Bytes = Bytes::new((1 << 23) - 1);
 
@@ -114,6 +123,7 @@ impl Default for Tcp {
     fn default() -> Self {
         Self {
             congestion: TcpCongestion::Cubic,
+            subflows: Within::fixed(1),
             mtu: Within::fixed(1_500),
             mss: None,
             rto_min: Span::from_ms(200),
@@ -137,9 +147,14 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// Payload of a full segment.
+    /// Payload of a full segment of a connection with one subflow.
     pub fn mss(&self) -> u16 {
-        self.mss.map_or(self.mtu.get() - HEADER_BYTES, Within::get)
+        self.mss_of(1)
+    }
+
+    /// Payload of a full segment of a connection with so many subflows.
+    pub fn mss_of(&self, subflows: u8) -> u16 {
+        self.mss.map_or(self.mtu.get() - header_bytes(subflows), Within::get)
     }
 
     /// How marks are echoed.
@@ -147,6 +162,10 @@ impl Tcp {
         let usual = if self.congestion == TcpCongestion::Dctcp { TcpEcn::Dctcp } else { TcpEcn::Off };
         self.ecn.unwrap_or(usual)
     }
+}
+
+const fn header_bytes(subflows: u8) -> u16 {
+    HEADER_BYTES + if subflows > 1 { SIGNAL_BYTES } else { 0 }
 }
 
 /// What governs the window of a TCP connection.
@@ -162,6 +181,8 @@ pub enum TcpCongestion {
     Bbr,
     /// Half after a loss, a segment more in each round trip (RFC 5681).
     Reno,
+    /// The same with an increase that subflows share (RFC 6356); needs `subflows`.
+    Lia,
 }
 
 /// What becomes of marks of switches.
@@ -190,7 +211,23 @@ impl Workload {
     }
 }
 
+impl Workload {
+    /// Subflows of its connections: 1 if they do not speak TCP.
+    pub fn subflows_in(&self, transport: &Transport) -> u8 {
+        match self.protocol_in(transport) {
+            Protocol::Rdma => 1,
+            Protocol::Tcp => self.subflows.as_ref().map_or(transport.tcp().subflows, |own| own.value).get(),
+        }
+    }
+}
+
 impl Scenario {
+    /// The most subflows that a connection has.
+    pub fn subflows_max(&self) -> u8 {
+        let workloads = self.workloads.iter().filter(|workload| !matches!(workload.app, App::Cbr(_)));
+        workloads.map(|workload| workload.subflows_in(&self.transport)).max().unwrap_or(1)
+    }
+
     /// Whether a workload has connections that speak so.
     pub fn speaks(&self, protocol: Protocol) -> bool {
         let connects = |workload: &Workload| !matches!(workload.app, App::Cbr(_));
@@ -204,6 +241,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
     let transport = &scenario.transport;
     let place = transport.tcp.as_ref().map_or(Place(None), |table| table.place);
     let misfit = |why: String| Err((place, why));
+    check_subflows(scenario)?;
     if !scenario.speaks(Protocol::Tcp) {
         return if transport.tcp.is_some() {
             misfit("parameters of TCP, which no workload speaks; set transport.protocol = \"tcp\", or `protocol` of a workload".into())
@@ -216,11 +254,11 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
         let why = "`transport.congestion` is that of queue pairs, and all workloads speak TCP; use `transport.tcp.congestion`";
         return Err((transport.congestion.place, why.to_owned()));
     }
-    let most = tcp.mtu.get() - HEADER_BYTES;
-    if tcp.mss() > most {
+    let headers = header_bytes(scenario.subflows_max());
+    let most = tcp.mtu.get() - headers;
+    if let Some(mss) = tcp.mss.map(Within::get).filter(|mss| *mss > most) {
         return misfit(format!(
-            "an `mss` of {} does not fit the `mtu` of {} with its headers of {HEADER_BYTES}; at most {most}",
-            tcp.mss(),
+            "an `mss` of {mss} does not fit the `mtu` of {} with its headers of {headers}; at most {most}",
             tcp.mtu.get()
         ));
     }
@@ -236,6 +274,26 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
     }
     if tcp.congestion == TcpCongestion::Dctcp && tcp.ecn() != TcpEcn::Dctcp {
         return misfit("DCTCP wants to know which bytes were marked; leave out `ecn`".into());
+    }
+    if tcp.congestion == TcpCongestion::Lia && scenario.subflows_max() == 1 {
+        return misfit(
+            "LIA links the windows of subflows, and connections have one; give `subflows`, or use \"reno\""
+                .into(),
+        );
+    }
+    Ok(())
+}
+
+/// Only TCP has subflows.
+fn check_subflows(scenario: &Scenario) -> Result<(), Misfit> {
+    for workload in &scenario.workloads {
+        if let Some(subflows) = &workload.subflows
+            && (workload.protocol_in(&scenario.transport) == Protocol::Rdma
+                || matches!(workload.app, App::Cbr(_)))
+        {
+            let why = "`subflows` are those of TCP connections, which this workload has none of; set `protocol = \"tcp\"`, or leave them out";
+            return Err((subflows.place, why.to_owned()));
+        }
     }
     Ok(())
 }

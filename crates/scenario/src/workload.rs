@@ -34,6 +34,9 @@ pub struct Workload {
     /// What its connections speak; if left out, `transport.protocol`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protocol: Option<Protocol>,
+    /// Subflows of its TCP connections; if left out, `transport.tcp.subflows`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub subflows: Option<Placed<Within<u8, 1, 8>>>,
 }
 
 impl Workload {

@@ -246,7 +246,7 @@ fn a_wrong_name_is_answered_with_the_right_ones() {
         (
             "load = 0.5",
             "load = 0.5\nlaod = 0.5",
-            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class, protocol",
+            "s.toml:12:1: unknown field `laod`; did you mean `load`? allowed: kind, sizes, load, flows, duration, pattern, src, dst, start, class, protocol, subflows",
         ),
         (
             "[topology]",

@@ -15,11 +15,26 @@ fn parameters_that_cannot_be_are_refused_with_the_remedy() {
     for (text, message) in [
         (
             tcp("congestion = \"cubik\""),
-            "s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno",
+            "s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno, lia",
         ),
         (
             tcp("mss = 1449"),
             "s.toml:10:1: an `mss` of 1449 does not fit the `mtu` of 1500 with its headers of 52; at most 1448",
+        ),
+        (
+            tcp("subflows = 2\nmss = 1448"),
+            "s.toml:10:1: an `mss` of 1448 does not fit the `mtu` of 1500 with its headers of 72; at most 1428",
+        ),
+        (tcp("subflows = 0"), "s.toml:11:12: 0 is out of range; expected a whole number from 1 to 8"),
+        (tcp("subflows = 9"), "s.toml:11:12: 9 is out of range; expected a whole number from 1 to 8"),
+        (
+            tcp("congestion = \"lia\""),
+            "s.toml:10:1: LIA links the windows of subflows, and connections have one; give `subflows`, or use \"reno\"",
+        ),
+        (
+            format!("{GOOD}subflows = 2\n"),
+            "s.toml:8:12: `subflows` are those of TCP connections, which this workload has none of; set `protocol = \"tcp\"`, or leave \
+             them out",
         ),
         (
             tcp("rto_min = \"200ms\"\n[stop]\nafter = \"100ms\""),
@@ -61,4 +76,18 @@ fn workloads_choose_what_they_speak() {
     assert_eq!(spoken, [Protocol::Tcp, Protocol::Rdma]);
     assert!(scenario.speaks(Protocol::Tcp) && scenario.speaks(Protocol::Rdma));
     assert_eq!(scenario.transport.tcp().mss(), 1448);
+}
+
+#[test]
+fn workloads_choose_how_many_subflows_they_have() {
+    let more = "[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\n";
+    let transport = "[transport]\nprotocol = \"tcp\"\n[transport.tcp]\nsubflows = 4\ncongestion = \"lia\"\n";
+    let text = format!("{GOOD}{more}subflows = 1\n{more}protocol = \"rdma\"\n{transport}");
+    let file = load("s.toml", &text, &[]).unwrap();
+    let scenario = &file.variants[0].scenario;
+    let subflows: Vec<_> =
+        scenario.workloads.iter().map(|workload| workload.subflows_in(&scenario.transport)).collect();
+    assert_eq!((subflows.as_slice(), scenario.subflows_max()), (&[4, 1, 1][..], 4));
+    let tcp = scenario.transport.tcp();
+    assert_eq!((tcp.mss_of(1), tcp.mss_of(4)), (1448, 1428));
 }

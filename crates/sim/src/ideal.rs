@@ -4,6 +4,7 @@
 //! arrived whole and its predecessor has left. In the middle of a long message every packet adds the same, so only
 //! the first few and the last are followed one by one.
 
+use wiremend_proto::tcp::multipath::Signal;
 use wiremend_proto::{rc, tcp};
 use wiremend_units::{Bytes, LaneId, Span};
 use wiremend_wire::Opcode;
@@ -19,9 +20,9 @@ pub(crate) fn alone(
     back: &[LaneId],
     bytes: u32,
 ) -> Span {
-    if protocol == Protocol::Tcp {
+    if let Some(shape) = shape_of(net, protocol) {
         let mut pipe = Pipe::new(net, back);
-        pipe.push_at(tcp::frame_len_with(0), stream(net, there, bytes));
+        pipe.push_at(tcp::frame_len_with(shape.ack_options), stream(net, there, bytes, shape));
         return pipe.arrival() + stack_latency(net);
     }
     let mtu = u32::from(net.transport.config.mtu);
@@ -46,20 +47,41 @@ pub(crate) fn alone(
 
 /// From post to the last byte at the other end, for SEND and WRITE.
 pub(crate) fn one_way(net: &Network, protocol: Protocol, path: &[LaneId], bytes: u32) -> Span {
-    if protocol == Protocol::Tcp {
-        return stream(net, path, bytes);
+    if let Some(shape) = shape_of(net, protocol) {
+        return stream(net, path, bytes, shape);
     }
     message(net, path, bytes, shapes_of(net.transport.op)).last
 }
 
-/// When the last byte of a stream is at the other end, if windows never keep it back.
-fn stream(net: &Network, path: &[LaneId], bytes: u32) -> Span {
-    let mss = u32::from(net.transport.tcp().mss);
+/// What segments of a stream look like.
+#[derive(Clone, Copy)]
+struct SegmentShape {
+    mss: u16,
+    options: u16,
+    ack_options: u16,
+}
+
+fn shape_of(net: &Network, protocol: Protocol) -> Option<SegmentShape> {
+    match protocol {
+        Protocol::Rdma => None,
+        Protocol::Tcp => Some(SegmentShape { mss: net.transport.tcp().mss, options: 0, ack_options: 0 }),
+        Protocol::Multipath(_) => Some(SegmentShape {
+            mss: net.transport.multipath().mss,
+            options: Signal::DATA_BYTES,
+            ack_options: Signal::ACK_BYTES,
+        }),
+    }
+}
+
+/// When the last byte of a stream is at the other end, if windows never keep it back. Of subflows it is the first one's path that counts.
+fn stream(net: &Network, path: &[LaneId], bytes: u32, shape: SegmentShape) -> Span {
+    let mss = u32::from(shape.mss);
+    let frame_len = |payload: u32| tcp::frame_len_with(payload as u16 + shape.options);
     let bytes = bytes.max(1);
     let full = (bytes - 1) / mss;
     let mut pipe = Pipe::new(net, path);
-    pipe.push_many(tcp::frame_len_with(mss as u16), full);
-    pipe.push(tcp::frame_len_with((bytes - full * mss) as u16));
+    pipe.push_many(frame_len(mss), full);
+    pipe.push(frame_len(bytes - full * mss));
     pipe.arrival() + stack_latency(net)
 }
 

@@ -86,6 +86,8 @@ pub(crate) struct Transport {
 #[derive(Clone, Debug)]
 pub(crate) struct Tcp {
     pub(crate) config: tcp::Config,
+    /// The same for connections with several subflows, whose segments have less room.
+    pub(crate) multipath: tcp::Config,
     /// From a frame's arrival until the host's stack has done with it.
     pub(crate) stack_latency: Span,
 }
@@ -96,6 +98,8 @@ pub(crate) enum Protocol {
     /// What [`Engine`] says.
     Rdma,
     Tcp,
+    /// TCP over so many subflows.
+    Multipath(u8),
 }
 
 /// Which engine every connection has.
@@ -135,6 +139,12 @@ impl Transport {
     #[inline]
     pub(crate) fn tcp(&self) -> &tcp::Config {
         &self.tcp.as_ref().expect("a run with TCP connections says how").config
+    }
+
+    /// The configuration of a TCP connection with several subflows.
+    #[inline]
+    pub(crate) fn multipath(&self) -> &tcp::Config {
+        &self.tcp.as_ref().expect("a run with TCP connections says how").multipath
     }
 
     /// What TCP's data frames are, and whether switches may mark them.

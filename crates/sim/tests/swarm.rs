@@ -76,7 +76,7 @@ fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
         let finished = row.outcome == Outcome::Finished;
         assert!(!finished || row.delivered_ps.is_some(), "what completed was delivered: {row:?}");
         // Over unequal parallel links a ping-pong, a scheme of many paths or a flow that is spread may be luckier than its yardstick.
-        let is_lucky = ["ping-pong", "mp-rdma", "balance"].iter().any(|word| text.contains(word));
+        let is_lucky = ["ping-pong", "mp-rdma", "balance", "subflows"].iter().any(|word| text.contains(word));
         let faster = row.fct().as_ps() < row.ideal_ps && !is_lucky;
         assert!(!finished || !faster, "nothing is faster than alone: {row:?}");
         assert!(
@@ -499,6 +499,10 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
         dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
     );
     tcp += &table;
+    if dice.below(3) == 0 {
+        let linked = tcp.replace("congestion = \"reno\"", "congestion = \"lia\"");
+        tcp = format!("{linked}subflows = {}\n", dice.pick(&[2, 3, 8]));
+    }
     // An open-loop load has no connections, and a queue pair's congestion control is for queue pairs.
     match wiremend_scenario::load("test.toml", &tcp, &[]) {
         Err(error) if error.to_string().contains("TCP") => text.to_owned(),

@@ -394,6 +394,7 @@ impl Requester {
             nak_received: self.counters.retransmitted_packets > 0,
             dummy: false,
             fatal: self.retries >= config.base.retry_count,
+            path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);

@@ -115,6 +115,8 @@ pub struct Expiry {
     pub dummy: bool,
     /// Retries are exhausted: the queue pair is in error.
     pub fatal: bool,
+    /// Which of the connection's paths it is about, where each has a timer and numbers of its own; else 0.
+    pub path: u16,
 }
 
 impl Requester {
@@ -517,6 +519,7 @@ impl Requester {
             nak_received: self.nak_received,
             dummy,
             fatal: !short && self.retries >= config.retry_count,
+            path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);

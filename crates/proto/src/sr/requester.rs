@@ -355,6 +355,7 @@ impl Requester {
             nak_received: self.nak_received,
             dummy,
             fatal: self.retries >= config.base.retry_count,
+            path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);

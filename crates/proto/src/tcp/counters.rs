@@ -17,6 +17,8 @@ pub struct Counters {
     pub reductions: u32,
     /// Bytes that were acknowledged beyond a gap.
     pub sacked_bytes: u64,
+    /// Segments that went again over another subflow.
+    pub reinjected: u32,
 }
 
 impl Counters {
@@ -29,10 +31,11 @@ impl Counters {
         self.twice += other.twice;
         self.reductions += other.reductions;
         self.sacked_bytes += other.sacked_bytes;
+        self.reinjected += other.reinjected;
     }
 
     /// All of them by name.
-    pub fn named(&self) -> [(&'static str, u64); 7] {
+    pub fn named(&self) -> [(&'static str, u64); 8] {
         [
             ("tcp.recoveries", self.recoveries.into()),
             ("tcp.undone", self.undone.into()),
@@ -41,6 +44,7 @@ impl Counters {
             ("tcp.twice", self.twice.into()),
             ("tcp.reductions", self.reductions.into()),
             ("tcp.sacked_bytes", self.sacked_bytes),
+            ("tcp.reinjected", self.reinjected.into()),
         ]
     }
 }

@@ -50,6 +50,8 @@ pub(super) struct Record {
     again: bool,
 }
 
+pub(super) const RECORD_BYTES: usize = size_of::<Record>();
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Pending,

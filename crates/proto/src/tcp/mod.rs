@@ -14,6 +14,7 @@
 //! | delayed acknowledgements, blocks, duplicates | RFC 5681, 2018, 2883 | `receiver` |
 //! | marks | RFC 3168, 8257 | `echo` |
 //! | congestion control | RFC 5681, 9438, 9406, 8257, BBR | [`cc`] |
+//! | several subflows for one stream | RFC 8684, 6356 | [`multipath`] |
 //!
 //! All doors are those of [`crate::rc`], and so are works, packets and counters; what TCP alone counts is in [`Counters`]. A sender that is paced, or
 //! waits for its tail, wants to be called by [`Sender::next_timeout`]; so does a receiver that keeps an acknowledgement back. Not there: closing
@@ -48,6 +49,7 @@ mod counters;
 mod delivery;
 mod echo;
 mod flight;
+pub mod multipath;
 mod pace;
 mod probe;
 mod rack;

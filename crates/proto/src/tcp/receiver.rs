@@ -193,6 +193,11 @@ impl Receiver {
         }
     }
 
+    /// The reader has taken all there was: nothing that waits to be acknowledged waits any longer.
+    pub(super) fn answer_now(&mut self) {
+        self.wanted |= self.waiting > 0;
+    }
+
     /// Whether [`Self::poll_transmit`] would give a packet.
     #[inline]
     pub fn has_output(&self) -> bool {

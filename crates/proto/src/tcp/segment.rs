@@ -7,6 +7,7 @@
 use wiremend_units::{Psn, QpNum};
 use wiremend_wire::Opcode;
 
+use super::multipath::Signal;
 use crate::rc::Packet;
 
 /// What a segment says.
@@ -80,11 +81,17 @@ const PUSH: u32 = 2;
 const CWR: u32 = 4;
 const ECHO: u32 = 8;
 const EMPTY: u32 = 16;
+/// Data of a subflow: the next words say which, and where its first byte stands.
+const MAPPED: u32 = 32;
+
+/// The highest byte of the words of an acknowledgement of a subflow, whose number stands in its last three bits. To other transports it is a
+/// count of credits, not a NAK.
+const OF_SUBFLOW: u32 = 0x10;
 
 /// An edge of a block lies this near to the acknowledged byte.
 const EDGE_BITS: u32 = 29;
-const EDGE_MASK: u32 = (1 << EDGE_BITS) - 1;
-const EDGE_HALF: u32 = 1 << (EDGE_BITS - 1);
+/// The same where the number of a subflow and of its connection's data need room too.
+const EDGE_BITS_OF_SUBFLOW: u32 = 26;
 
 impl Segment {
     /// The packet that carries it to the peer's end.
@@ -131,38 +138,105 @@ impl Segment {
 /// The four edges in 29 bits each, relative to the acknowledged byte, and the flags: 120 bits. The highest byte of the first word stays
 /// clear, where acknowledgements of other transports say that they are NAKs.
 fn words_of(ack: &Ack) -> [u32; 4] {
+    words_from(edges_of(ack, EDGE_BITS) | (flags_of(ack) as u128) << (4 * EDGE_BITS))
+}
+
+fn flags_of(ack: &Ack) -> u32 {
+    let bit = |set: bool, bit| if set { bit } else { 0 };
+    bit(ack.syn, SYN) | bit(ack.echo, ECHO)
+}
+
+fn edges_of(ack: &Ack, bits: u32) -> u128 {
     let mut edges = 0_u128;
     for block in ack.blocks.iter().rev() {
         for edge in [block.end, block.start] {
-            let edge = edge.wrapping_sub(ack.ack).wrapping_add(EDGE_HALF) & EDGE_MASK;
-            edges = edges << EDGE_BITS | edge as u128;
+            let edge = edge.wrapping_sub(ack.ack).wrapping_add(1 << (bits - 1)) & ((1 << bits) - 1);
+            edges = edges << bits | edge as u128;
         }
     }
-    let flags = if ack.syn { SYN } else { 0 } | if ack.echo { ECHO } else { 0 };
-    let bits = edges | (flags as u128) << (4 * EDGE_BITS);
+    edges
+}
+
+const fn words_from(bits: u128) -> [u32; 4] {
     [(bits >> 96) as u32, (bits >> 64) as u32, (bits >> 32) as u32, bits as u32]
 }
 
 fn ack_of(ack: u32, words: [u32; 4]) -> Ack {
+    let (edge_bits, flags_at) = if is_of_subflow(words) {
+        (EDGE_BITS_OF_SUBFLOW, FLAGS_AT_OF_SUBFLOW)
+    } else {
+        (EDGE_BITS, 4 * EDGE_BITS)
+    };
     let mut bits = words.iter().fold(0_u128, |bits, word| bits << 32 | *word as u128);
-    let flags = (bits >> (4 * EDGE_BITS)) as u32;
+    let flags = (bits >> flags_at) as u32;
     let mut edge = || {
-        let edge = bits as u32 & EDGE_MASK;
-        bits >>= EDGE_BITS;
-        edge.wrapping_sub(EDGE_HALF).wrapping_add(ack)
+        let edge = bits as u32 & ((1 << edge_bits) - 1);
+        bits >>= edge_bits;
+        edge.wrapping_sub(1 << (edge_bits - 1)).wrapping_add(ack)
     };
     let blocks = std::array::from_fn(|_| Block { start: edge(), end: edge() });
     Ack { ack, syn: flags & SYN != 0, echo: flags & ECHO != 0, blocks }
 }
 
+const FLAGS_AT_OF_SUBFLOW: u32 = 108;
+const DATA_AT_OF_SUBFLOW: u32 = 112;
+
+#[inline]
+const fn is_of_subflow(words: [u32; 4]) -> bool {
+    words[0] >> 24 & OF_SUBFLOW != 0
+}
+
+impl Signal {
+    /// The same packet as one of a subflow. Its sequence number is that of the connection's data; those of the subflow stand where TCP has
+    /// them. A block that lies farther off than an edge can tell is left out.
+    pub(super) fn on(self, mut packet: Packet) -> Packet {
+        let Self { subflow, data } = self;
+        packet.psn = Psn::new(data);
+        if packet.opcode != Opcode::Acknowledge {
+            let [flags, ..] = packet.words();
+            return packet.with_words([flags | MAPPED, data, subflow as u32, 0]);
+        }
+        let mut ack = ack_of(packet.imm_word(), packet.words());
+        let near = |edge: u32| {
+            let distance = (edge.wrapping_sub(ack.ack) as i32).unsigned_abs();
+            distance < 1 << (EDGE_BITS_OF_SUBFLOW - 1)
+        };
+        for block in &mut ack.blocks {
+            if !near(block.start) || !near(block.end) {
+                *block = Block { start: ack.ack, end: ack.ack };
+            }
+        }
+        let top = ((OF_SUBFLOW | subflow as u32) as u128) << 120;
+        let data = ((data >> 24) as u128) << DATA_AT_OF_SUBFLOW;
+        let flags = (flags_of(&ack) as u128) << FLAGS_AT_OF_SUBFLOW;
+        packet.with_words(words_from(top | data | flags | edges_of(&ack, EDGE_BITS_OF_SUBFLOW)))
+    }
+
+    /// What a packet says of its subflow; `None` if it is none of a connection with several.
+    #[inline]
+    pub fn read(packet: &Packet) -> Option<Self> {
+        let words = packet.words();
+        if packet.opcode == Opcode::Acknowledge {
+            let data = (words[0] >> 16 & 0xFF) << 24 | packet.psn.get();
+            return is_of_subflow(words).then_some(Self { subflow: (words[0] >> 24 & 7) as u8, data });
+        }
+        let mapped = packet.opcode == Opcode::SendOnly && words[0] & MAPPED != 0;
+        mapped.then_some(Self { subflow: words[2] as u8, data: words[1] })
+    }
+}
+
 /// The length of the frame that carries a packet of a TCP connection over IPv4, from MAC header to frame check sequence. The first block of an
-/// acknowledgement takes 12 bytes with its padding, the next 8 (RFC 2018 §3).
+/// acknowledgement takes 12 bytes with its padding, the next 8 (RFC 2018 §3). For what packets of subflows say beyond that, see [`Signal`].
 #[inline]
 pub fn frame_len(packet: &Packet) -> u16 {
+    let words = packet.words();
     let options = if packet.opcode == Opcode::Acknowledge {
-        let ack = ack_of(packet.imm_word(), packet.words());
+        let ack = ack_of(packet.imm_word(), words);
         let blocks = ack.blocks.iter().filter(|block| !block.is_empty()).count() as u16;
-        if blocks == 0 { 0 } else { 4 + 8 * blocks }
+        let signal = if is_of_subflow(words) { Signal::ACK_BYTES } else { 0 };
+        signal + if blocks == 0 { 0 } else { 4 + 8 * blocks }
+    } else if words[0] & MAPPED != 0 {
+        Signal::DATA_BYTES
     } else {
         0
     };
@@ -210,6 +284,31 @@ mod tests {
             assert_eq!(Segment::read(&packet), Some(segment));
             assert!(!packet.is_nak() && !packet.is_dummy());
         }
+    }
+
+    /// What a subflow adds takes nothing away, but for blocks that lie too far off.
+    #[test]
+    fn segments_of_subflows_read_back() {
+        let (near, far) = (Block { start: 8_000, end: 8_388_000 }, Block { start: 1 << 26, end: 1 << 27 });
+        for (number, block) in [(0, near), (7, near), (3, far)] {
+            let ack = Ack { ack: u32::MAX - 9, echo: number == 7, syn: false, blocks: [block, near] };
+            let signal = Signal { subflow: number, data: 0xFEDC_BA98 };
+            let packet = signal.on(Segment::Ack(ack).packet(QpNum::new(3)));
+            let none = Block { start: ack.ack, end: ack.ack };
+            let blocks = [if block == far { none } else { block }, near];
+            assert_eq!(Segment::read(&packet), Some(Segment::Ack(Ack { blocks, ..ack })));
+            assert_eq!(Signal::read(&packet), Some(signal));
+            assert!(!packet.is_nak());
+            let data = Data { seq: 5, len: 1428, push: true, ..Data::default() };
+            let plain = Segment::Data(data).packet(QpNum::new(3));
+            assert_eq!(Signal::read(&plain), None);
+            let packet = signal.on(plain);
+            assert_eq!(Segment::read(&packet), Some(Segment::Data(data)));
+            assert_eq!((Signal::read(&packet), frame_len(&packet)), (Some(signal), 1518));
+        }
+        let ack = Segment::Ack(Ack { ack: 7, blocks: [near, near], ..Ack::default() }).packet(QpNum::new(3));
+        let mapped = Signal { subflow: 1, data: 0 }.on(ack);
+        assert_eq!((Signal::read(&ack), frame_len(&ack), frame_len(&mapped)), (None, 90, 98));
     }
 
     /// A full segment fills the 1518 bytes of an Ethernet frame; bare acknowledgements take 70, and blocks their options.

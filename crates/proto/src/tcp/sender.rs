@@ -137,13 +137,36 @@ impl Sender {
     /// Takes a message. On a connection that was given up it completes as flushed.
     #[inline(never)]
     pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+        self.wake(config, now);
+        self.stream.push(work.id, work.len);
+        self.note_pace(config, now);
+    }
+
+    /// Takes a segment of another stream, for which there is room.
+    pub(super) fn take(&mut self, config: &Config, now: Time, id: u64, piece: Piece) {
+        self.wake(config, now);
+        self.stream.push_piece(id, piece);
+    }
+
+    fn wake(&mut self, config: &Config, now: Time) {
         // A window that was not used for a while tells nothing of the path (RFC 5681 §4.1).
         let idle = self.flight.is_empty() && self.segments > 0;
         if idle && now.since(self.last_sent) > self.rto(config) && !self.control.owns_window() {
             self.window.bytes = self.window.bytes.min(Window::new(config).bytes);
         }
-        self.stream.push(work.id, work.len);
-        self.note_pace(config, now);
+    }
+
+    /// When a segment of this length would leave, if it were taken: as soon as pacing allows. `None`: not before something is acknowledged.
+    #[inline]
+    pub(super) fn room_at(&self, config: &Config, len: u16) -> Option<Time> {
+        let (pipe, len) = (self.pipe(), len as u64);
+        let room = self.failed.is_none()
+            && self.opening == Opening::Done
+            && !self.flight.has_lost()
+            && self.nxt == self.stream.end
+            && self.nxt + len <= self.una + config.receive_window as u64
+            && (pipe == 0 || pipe + len <= self.window.bytes);
+        room.then(|| self.pace.eligible())
     }
 
     /// Whether [`Self::poll_transmit`] would give a packet now.
@@ -204,14 +227,18 @@ impl Sender {
             None => self.send_new(config, now)?,
         };
         self.pace.on_transmit(now, transmit.packet.payload_len);
-        if self.nxt == self.stream.end && !self.flight.has_lost() && self.pipe() < self.window.bytes {
+        if self.nxt == self.stream.end
+            && !self.stream.more
+            && !self.flight.has_lost()
+            && self.pipe() < self.window.bytes
+        {
             self.flight.delivery.on_starved(self.pipe());
         }
         self.note_pace(config, now);
         Some(transmit)
     }
 
-    fn open(&mut self, config: &Config, now: Time) -> Transmit {
+    pub(super) fn open(&mut self, config: &Config, now: Time) -> Transmit {
         let again = self.counters.packets > 0;
         self.opening = Opening::Asked { at: now, again };
         self.counters.packets += 1;
@@ -226,9 +253,7 @@ impl Sender {
         let piece = self.next_new(config)?;
         let seq = self.nxt;
         self.nxt += piece.len as u64;
-        if piece.push {
-            self.stream.next_message();
-        }
+        self.stream.on_sent(self.nxt);
         self.flight.send(now, seq, piece);
         self.usage.on_send(self.pipe(), &self.window);
         self.recovery.on_send(piece.len);

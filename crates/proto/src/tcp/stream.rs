@@ -9,9 +9,13 @@ pub(super) struct Stream {
     messages: VecDeque<Message>,
     /// How many of these are sent completely.
     sent: usize,
+    /// The byte behind the last message that is acknowledged.
+    acknowledged: u64,
     /// The byte behind all.
     pub(super) end: u64,
     pub(super) posted: u64,
+    /// Somebody has more than stands here, and hands it over piece by piece.
+    pub(super) more: bool,
     done: VecDeque<u64>,
 }
 
@@ -20,13 +24,15 @@ struct Message {
     id: u64,
     end: u64,
     empty: bool,
+    /// Its end is told to the receiver.
+    push: bool,
 }
 
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) len: u16,
-    /// It ends a message.
+    /// It ends a message, and says so.
     pub(super) push: bool,
     /// The message is empty.
     pub(super) empty: bool,
@@ -37,7 +43,13 @@ impl Stream {
     pub(super) fn push(&mut self, id: u64, len: u32) {
         self.end += len.max(1) as u64;
         self.posted += 1;
-        self.messages.push_back(Message { id, end: self.end, empty: len == 0 });
+        self.messages.push_back(Message { id, end: self.end, empty: len == 0, push: true });
+    }
+
+    /// A segment of another stream, which leaves as one of this.
+    pub(super) fn push_piece(&mut self, id: u64, piece: Piece) {
+        self.end += piece.len as u64;
+        self.messages.push_back(Message { id, end: self.end, empty: piece.empty, push: piece.push });
     }
 
     /// The next segment from a byte on.
@@ -46,12 +58,14 @@ impl Stream {
         let message = self.messages.get(self.sent)?;
         let left = message.end - from;
         let len = left.min(mss as u64) as u16;
-        Some(Piece { len, push: left <= mss as u64, empty: message.empty })
+        Some(Piece { len, push: left <= mss as u64 && message.push, empty: message.empty })
     }
 
-    /// A message is sent completely.
-    pub(super) fn next_message(&mut self) {
-        self.sent += 1;
+    /// All bytes before this one are sent.
+    #[inline]
+    pub(super) fn on_sent(&mut self, nxt: u64) {
+        let ends = self.messages.get(self.sent).is_some_and(|message| message.end <= nxt);
+        self.sent += usize::from(ends);
     }
 
     /// All bytes before this one have arrived.
@@ -59,6 +73,7 @@ impl Stream {
     pub(super) fn acknowledge(&mut self, una: u64) {
         while let Some(message) = self.messages.front().copied().filter(|message| message.end <= una) {
             self.messages.pop_front();
+            self.acknowledged = message.end;
             self.sent -= 1;
             self.done.push_back(message.id);
         }
@@ -68,6 +83,15 @@ impl Stream {
     pub(super) fn owner(&self, byte: u64) -> u64 {
         let place = self.messages.partition_point(|message| message.end <= byte);
         self.messages.get(place).map_or(0, |message| message.id)
+    }
+
+    /// The first message that ends behind a byte: its number, the byte behind it, and what it was handed over as.
+    pub(super) fn piece_behind(&self, byte: u64) -> Option<(u64, u64, Piece)> {
+        let place = self.messages.partition_point(|message| message.end <= byte);
+        let message = self.messages.get(place)?;
+        let start = if place == 0 { self.acknowledged } else { self.messages[place - 1].end };
+        let len = (message.end - start) as u16;
+        Some((message.id, message.end, Piece { len, push: message.push, empty: message.empty }))
     }
 
     pub(super) fn oldest(&self) -> Option<u64> {

@@ -53,6 +53,7 @@ impl Sender {
             nak_received: self.recovery.state != State::Open,
             dummy: false,
             fatal: self.backoff >= config.retries,
+            path: 0,
         };
         if expiry.fatal {
             self.fail(Status::RetryExceeded);

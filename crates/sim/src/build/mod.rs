@@ -99,7 +99,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
         flow_bytes: match (net.transport.per_pair, &net.transport.tcp) {
             (true, _) => SHARED_FLOW_BYTES,
             (false, None) => FLOW_BYTES,
-            (false, Some(_)) => TCP_FLOW_BYTES,
+            (false, Some(_)) => TCP_FLOW_BYTES * u64::from(scenario.subflows_max()),
         },
     };
     let apps = workload::place(scenario, files, &net, memory)?;
@@ -206,7 +206,8 @@ fn connected(scenario: &Scenario, options: &Options) -> Result<Network, BuildErr
 
 /// What a reader should know before the run.
 fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
-    let of_net = [trimming::hasty(scenario, net), congestion::unreachable(scenario, net)];
+    let of_net =
+        [trimming::hasty(scenario, net), congestion::unreachable(scenario, net), tcp::note(scenario, net)];
     let notes = [balance::note(scenario), trimming::note(scenario)].into_iter().chain(of_net);
     notes.flatten().collect()
 }

@@ -1,7 +1,9 @@
 //! What a scenario says of TCP, as the core takes it.
 
+use wiremend_proto::tcp::multipath::SUBFLOWS_MAX;
 use wiremend_proto::tcp::{Config, Ecn, cc::Algorithm};
-use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn};
+use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn, Transport, Workload};
+use wiremend_units::HostId;
 
 use super::longest::Longest;
 use crate::network::{Network, Protocol, Tcp};
@@ -17,6 +19,7 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         TcpCongestion::Dctcp => Algorithm::Dctcp,
         TcpCongestion::Bbr => Algorithm::Bbr,
         TcpCongestion::Reno => Algorithm::Reno,
+        TcpCongestion::Lia => Algorithm::Lia,
     };
     let usual = Config::new(congestion);
     let config = Config {
@@ -44,12 +47,29 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         ..usual
     };
     config.check().expect("the scenario was checked");
-    Some(Box::new(Tcp { config, stack_latency: table.stack_latency }))
+    let multipath = Config { mss: table.mss_of(SUBFLOWS_MAX), ..config.clone() };
+    Some(Box::new(Tcp { config, multipath, stack_latency: table.stack_latency }))
 }
 
-pub(super) fn protocol(named: Named) -> Protocol {
-    match named {
-        Named::Rdma => Protocol::Rdma,
-        Named::Tcp => Protocol::Tcp,
+/// What the connections of a workload speak. Subflows that cannot but take the same path are one.
+pub(super) fn protocol(workload: &Workload, transport: &Transport, net: &Network) -> Protocol {
+    match (workload.protocol_in(transport), workload.subflows_in(transport)) {
+        (Named::Rdma, _) => Protocol::Rdma,
+        (Named::Tcp, subflows) if subflows > 1 && has_choice(net) => Protocol::Multipath(subflows),
+        (Named::Tcp, _) => Protocol::Tcp,
     }
+}
+
+/// What a user should know of subflows that have no paths of their own.
+pub(super) fn note(scenario: &Scenario, net: &Network) -> Option<String> {
+    let subflows = scenario.subflows_max();
+    (subflows > 1 && !has_choice(net)).then(|| {
+        format!("connections have {subflows} subflows, and hosts have one path to each other: they run as one, as plain TCP does")
+    })
+}
+
+/// Some switch has more than one way to a host.
+fn has_choice(net: &Network) -> bool {
+    let hosts = || (0..net.graph.host_count()).map(HostId);
+    net.graph.switches().any(|switch| hosts().any(|dst| net.routes.next_hops(switch, dst).len() > 1))
 }

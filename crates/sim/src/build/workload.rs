@@ -33,9 +33,9 @@ pub(super) fn place(
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
         let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
+        let protocol = super::tcp::protocol(workload, &scenario.transport, net);
         for (host, app) in maker.apps()? {
             let class = workload.class_in(&scenario.transport);
-            let protocol = super::tcp::protocol(workload.protocol_in(&scenario.transport));
             placed.push((host, Placed { port: number as u16, class, protocol, app, done: false }));
         }
     }

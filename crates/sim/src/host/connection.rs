@@ -104,7 +104,7 @@ impl Host {
             message,
             start: cx.now,
             delivered: None,
-            before: connection.requester.counters().to_owned(),
+            before: connection.requester.counters(),
         });
         cx.tally.open += u64::from(post.ends_flow);
         if let Some(flow) = post.flow {
@@ -135,7 +135,7 @@ impl Host {
         let entropy = 0xC000 | random as u16;
         let control = match protocol {
             Protocol::Rdma => self.control(cx.net, dst, entropy),
-            Protocol::Tcp => Control::Unlimited,
+            Protocol::Tcp | Protocol::Multipath(_) => Control::Unlimited,
         };
         let mut requester = RequesterEngine::new(transport, protocol, qp, random >> 16);
         requester.allow(control.window());
@@ -325,7 +325,7 @@ impl Host {
         let posted = connection.posted.pop_front().expect("a completion answers a post");
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");
         let outcome = outcome_of(completion.status);
-        let mut done = posted.done(connection.requester.counters(), outcome);
+        let mut done = posted.done(&connection.requester.counters(), outcome);
         let protocol = connection.requester.protocol();
         if cx.net.transport.op == rc::Op::Read && protocol == Protocol::Rdma && outcome == Outcome::Finished {
             // What a READ asks for is delivered where it completes.
@@ -349,7 +349,7 @@ impl Host {
         let connection = &mut self.connections[slot as usize];
         connection.open = false;
         if let Some(seen) = connection.requester.seen() {
-            self.counters.tcp.add(seen);
+            self.counters.tcp.add(&seen);
         }
         let (dst, serial) = (connection.dst, connection.serial);
         let protocol = connection.requester.protocol();
@@ -375,11 +375,10 @@ impl Host {
     pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>, outcome: Outcome) {
         for slot in 0..self.connections.len() {
             let connection = &mut self.connections[slot];
-            let (dst, entropy, after) =
-                (connection.dst, connection.entropy, connection.requester.counters().to_owned());
+            let (dst, entropy, after) = (connection.dst, connection.entropy, connection.requester.counters());
             let protocol = connection.requester.protocol();
             if let Some(seen) = connection.requester.seen().filter(|_| connection.open) {
-                self.counters.tcp.add(seen);
+                self.counters.tcp.add(&seen);
             }
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };

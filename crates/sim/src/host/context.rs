@@ -109,7 +109,8 @@ impl Contexts {
     pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {
         match self.by_peer.get(&key(peer, qp)).map(|slot| &self.slots[*slot as usize]) {
             Some(context) if context.serial == serial => {
-                cause::name(expiry, context.responder.expected(), context.responder.nak_sent())
+                let (expected, nak_sent) = context.responder.standing(expiry.path);
+                cause::name(expiry, expected, nak_sent)
             }
             _ => TimeoutCause::Other,
         }

@@ -17,6 +17,7 @@ pub(super) enum RequesterEngine {
     Selective(Box<sr::Requester>),
     Trimming(Box<dcp::Requester>),
     Tcp(Box<tcp::Sender>),
+    Multipath(Box<tcp::multipath::Sender>),
 }
 
 /// The receiving half.
@@ -25,6 +26,7 @@ pub(super) enum ResponderEngine {
     Selective(Box<sr::Responder>),
     Trimming(Box<dcp::Responder>),
     Tcp(Box<tcp::Receiver>),
+    Multipath(Box<tcp::multipath::Receiver>),
 }
 
 /// What every engine does without its configuration.
@@ -35,6 +37,7 @@ macro_rules! each {
             $kind::Selective($half) => $call,
             $kind::Trimming($half) => $call,
             $kind::Tcp($half) => $call,
+            $kind::Multipath($half) => $call,
         }
     };
 }
@@ -59,6 +62,10 @@ macro_rules! each_with {
                 let $config = $transport.tcp();
                 $call
             }
+            $kind::Multipath($half) => {
+                let $config = $transport.multipath();
+                $call
+            }
         }
     };
 }
@@ -66,8 +73,13 @@ macro_rules! each_with {
 impl RequesterEngine {
     /// `random` is for what a protocol leaves to chance.
     pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum, random: u64) -> Self {
-        if protocol == Protocol::Tcp {
-            return Self::Tcp(Box::new(tcp::Sender::new(transport.tcp(), peer, random)));
+        match protocol {
+            Protocol::Rdma => {}
+            Protocol::Tcp => return Self::Tcp(Box::new(tcp::Sender::new(transport.tcp(), peer, random))),
+            Protocol::Multipath(subflows) => {
+                let sender = tcp::multipath::Sender::new(transport.multipath(), peer, random, subflows);
+                return Self::Multipath(Box::new(sender));
+            }
         }
         let first = transport.first_psn;
         match &transport.engine {
@@ -108,6 +120,7 @@ impl RequesterEngine {
             Self::Tcp(half) => {
                 half.on_packet(transport.tcp(), now, &frame.packet);
             }
+            Self::Multipath(half) => half.on_packet(transport.multipath(), now, &frame.packet),
         }
     }
 
@@ -132,25 +145,33 @@ impl RequesterEngine {
             Self::GoBack(half) => half.allow(window),
             Self::Selective(half) => half.allow(window),
             Self::Trimming(half) => half.allow(window),
-            Self::Tcp(_) => {}
+            Self::Tcp(_) | Self::Multipath(_) => {}
         }
     }
 
     #[inline]
     pub(super) fn protocol(&self) -> Protocol {
-        if let Self::Tcp(_) = self { Protocol::Tcp } else { Protocol::Rdma }
+        match self {
+            Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => Protocol::Rdma,
+            Self::Tcp(_) => Protocol::Tcp,
+            Self::Multipath(half) => Protocol::Multipath(half.subflows().count() as u8),
+        }
     }
 
     /// What TCP alone counts.
-    pub(super) fn seen(&self) -> Option<&tcp::Counters> {
-        if let Self::Tcp(half) = self { Some(half.seen()) } else { None }
+    pub(super) fn seen(&self) -> Option<tcp::Counters> {
+        match self {
+            Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => None,
+            Self::Tcp(half) => Some(*half.seen()),
+            Self::Multipath(half) => Some(half.seen()),
+        }
     }
 
     /// What its frames are, and whether switches may mark them.
     #[inline]
     pub(super) fn kind(&self, transport: &Transport) -> (Kind, Ecn) {
         match self {
-            Self::Tcp(_) => transport.tcp_kind(),
+            Self::Tcp(_) | Self::Multipath(_) => transport.tcp_kind(),
             _ => (Kind::Rc, Ecn::Capable0),
         }
     }
@@ -181,15 +202,26 @@ impl RequesterEngine {
     }
 
     #[inline]
-    pub(super) fn counters(&self) -> &rc::RequesterCounters {
-        each!(Self, self, half => half.counters())
+    pub(super) fn counters(&self) -> rc::RequesterCounters {
+        match self {
+            Self::GoBack(half) => *half.counters(),
+            Self::Selective(half) => *half.counters(),
+            Self::Trimming(half) => *half.counters(),
+            Self::Tcp(half) => *half.counters(),
+            Self::Multipath(half) => half.counters(),
+        }
     }
 }
 
 impl ResponderEngine {
     pub(super) fn new(transport: &Transport, protocol: Protocol, peer: QpNum) -> Self {
-        if protocol == Protocol::Tcp {
-            return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer)));
+        match protocol {
+            Protocol::Rdma => {}
+            Protocol::Tcp => return Self::Tcp(Box::new(tcp::Receiver::new(transport.tcp(), peer))),
+            Protocol::Multipath(subflows) => {
+                let receiver = tcp::multipath::Receiver::new(transport.multipath(), peer, subflows);
+                return Self::Multipath(Box::new(receiver));
+            }
         }
         let first = transport.first_psn;
         match &transport.engine {
@@ -204,17 +236,10 @@ impl ResponderEngine {
     pub(super) fn on_request(&mut self, transport: &Transport, now: Time, frame: &Frame) -> rc::Outcome {
         match self {
             Self::GoBack(half) => half.on_packet(&transport.config, now, &frame.packet),
-            Self::Selective(half) => {
-                let marked = frame.ecn == Ecn::Congested;
-                let packet = if marked { frame.packet.marked() } else { frame.packet };
-                half.on_packet(transport.selective(), now, &packet)
-            }
+            Self::Selective(half) => half.on_packet(transport.selective(), now, &as_marked(frame)),
             Self::Trimming(half) => half.on_packet(transport.trimming(), now, &frame.packet),
-            Self::Tcp(half) => {
-                let marked = frame.ecn == Ecn::Congested;
-                let packet = if marked { frame.packet.marked() } else { frame.packet };
-                half.on_packet(transport.tcp(), now, &packet)
-            }
+            Self::Tcp(half) => half.on_packet(transport.tcp(), now, &as_marked(frame)),
+            Self::Multipath(half) => half.on_packet(transport.multipath(), now, &as_marked(frame)),
         }
     }
 
@@ -226,6 +251,7 @@ impl ResponderEngine {
             Self::Selective(half) => half.has_messages(),
             Self::Trimming(half) => half.has_messages(),
             Self::Tcp(half) => half.has_messages(),
+            Self::Multipath(half) => half.has_messages(),
         }
     }
 
@@ -236,6 +262,7 @@ impl ResponderEngine {
             Self::Selective(half) => half.poll_message(),
             Self::Trimming(half) => half.poll_message(),
             Self::Tcp(half) => half.poll_message(),
+            Self::Multipath(half) => half.poll_message(),
         }
     }
 
@@ -254,7 +281,7 @@ impl ResponderEngine {
     pub(super) fn take_owed(&mut self) -> u32 {
         match self {
             Self::Trimming(half) => half.take_owed(),
-            Self::GoBack(_) | Self::Selective(_) | Self::Tcp(_) => 0,
+            Self::GoBack(_) | Self::Selective(_) | Self::Tcp(_) | Self::Multipath(_) => 0,
         }
     }
 
@@ -270,7 +297,7 @@ impl ResponderEngine {
     pub(super) fn is_reading(&self) -> bool {
         match self {
             Self::GoBack(half) => half.is_reading(),
-            Self::Selective(_) | Self::Trimming(_) | Self::Tcp(_) => false,
+            Self::Selective(_) | Self::Trimming(_) | Self::Tcp(_) | Self::Multipath(_) => false,
         }
     }
 
@@ -282,31 +309,54 @@ impl ResponderEngine {
     /// What tracking packets out of order has cost, where that is done.
     pub(super) fn steps(&self) -> Option<sr::Steps> {
         match self {
-            Self::GoBack(_) | Self::Tcp(_) => None,
+            Self::GoBack(_) | Self::Tcp(_) | Self::Multipath(_) => None,
             Self::Selective(half) => Some(half.steps()),
             Self::Trimming(half) => Some(half.steps()),
         }
     }
 
-    pub(super) fn nak_sent(&self) -> bool {
-        each!(Self, self, half => half.nak_sent())
+    /// The number that it expects on a path where each has numbers of its own, and whether it has asked for one.
+    pub(super) fn standing(&self, path: u16) -> (Psn, bool) {
+        match self {
+            Self::Multipath(half) if let Some(subflow) = half.subflow(path) => {
+                (subflow.expected(), subflow.nak_sent())
+            }
+            other => each!(Self, other, half => (half.expected(), half.nak_sent())),
+        }
     }
 
     /// When it wants to be called if nothing comes, where it has a timer.
     #[inline]
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        if let Self::Tcp(half) = self { half.next_timeout() } else { None }
+        match self {
+            Self::Tcp(half) => half.next_timeout(),
+            Self::Multipath(half) => half.next_timeout(),
+            _ => None,
+        }
     }
 
     /// The time may have come.
     pub(super) fn on_timeout(&mut self, now: Time) {
-        if let Self::Tcp(half) = self {
-            half.on_timeout(now);
+        match self {
+            Self::Tcp(half) => half.on_timeout(now),
+            Self::Multipath(half) => half.on_timeout(now),
+            _ => {}
         }
     }
 
+    /// What the frame of an answer is, and what tells its path from that of the frame which came last.
     #[inline]
-    pub(super) fn kind(&self) -> Kind {
-        if let Self::Tcp(_) = self { Kind::Tcp } else { Kind::Rc }
+    pub(super) fn kind(&self, answer: &rc::Packet) -> (Kind, u16) {
+        match self {
+            Self::Tcp(_) => (Kind::Tcp, 0),
+            Self::Multipath(half) => (Kind::Tcp, half.apart(answer)),
+            _ => (Kind::Rc, 0),
+        }
     }
+}
+
+/// A packet as its receiver sees it.
+#[inline]
+fn as_marked(frame: &Frame) -> rc::Packet {
+    if frame.ecn == Ecn::Congested { frame.packet.marked() } else { frame.packet }
 }

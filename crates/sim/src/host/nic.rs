@@ -428,7 +428,7 @@ pub(super) fn answer(
     packet: rc::Packet,
     transport: &Transport,
 ) -> Frame {
-    let kind = context.responder.kind();
+    let (kind, apart) = context.responder.kind(&packet);
     let copy = if packet.opcode.is_read_response() { copy_of_response(context, packet.psn) } else { 0 };
     Frame {
         packet,
@@ -437,7 +437,7 @@ pub(super) fn answer(
         serial: context.serial,
         len: transport.frame_len(kind, &packet),
         ip_id: 0,
-        entropy: context.entropy,
+        entropy: context.entropy ^ apart,
         ingress: 0,
         kind,
         class: context.class,

@@ -1,9 +1,11 @@
 //! TCP, end to end, on a fake clock.
 
+mod bundle;
 #[path = "../common/mod.rs"]
 mod common;
 mod control;
 mod losses;
+mod multipath;
 mod opening;
 mod pair;
 mod receiver;

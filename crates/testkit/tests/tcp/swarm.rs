@@ -23,7 +23,7 @@ struct Story {
     messages: Vec<(u32, u64)>,
 }
 
-fn configs() -> impl Strategy<Value = Config> {
+pub(super) fn configs() -> impl Strategy<Value = Config> {
     let algorithm = prop::sample::select(Algorithm::ALL.to_vec());
     let ecn = prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
     let delayed_ack = prop::sample::select(vec![0, 500, 40_000]).prop_map(Span::from_us);

@@ -64,5 +64,14 @@ pub(super) const MP_RDMA_WIDE: Scheme = Scheme::new(
 );
 pub(super) const DCP: Scheme = Scheme::new("DCP, adaptive", "dcp", TRIMMING, &[]);
 pub(super) const DCP_CONTROLLED: Scheme = Scheme::new("DCP, adaptive, Swift", "dcp", TRIMMING, SWIFT);
+/// As many subflows as there may be, with linked windows. The least timeout is that of LinkGuardian's hosts; Linux has 200 ms if nobody says otherwise.
+const SUBFLOWS: Sets = &[
+    ("transport.protocol", "tcp"),
+    ("transport.tcp.subflows", "8"),
+    ("transport.tcp.congestion", "lia"),
+    ("transport.tcp.rto_min", "1ms"),
+];
+pub(super) const MPTCP: Scheme = Scheme::new("MPTCP, ECMP", "go-back-n", ECMP, SUBFLOWS);
+pub(super) const MPTCP_ADAPTIVE: Scheme = Scheme::new("MPTCP, adaptive", "go-back-n", ADAPTIVE, SUBFLOWS);
 pub(super) const NDP: Scheme = Scheme::new("NDP, adaptive", "ndp", TRIMMING, &[]);
 pub(super) const CP: Scheme = Scheme::new("CP, adaptive", "cp", TRIMMING, &[]);

@@ -7,12 +7,14 @@
 //! - [`Reno`]: slow start, then a segment in a round trip; half after a loss (RFC 5681).
 //! - [`Cubic`]: a cubic curve of the time since the last loss (RFC 9438), with a slow start that stops when delay rises ([`HyStart`], RFC 9406).
 //! - [`Dctcp`]: a reduction in proportion to the share of marked bytes (RFC 8257).
+//! - [`Lia`]: Reno whose increase is linked with that of other subflows (RFC 6356).
 //! - [`Bbr`]: a model of the path's rate and round trip, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
 
 mod bbr;
 mod cubic;
 mod dctcp;
 mod hystart;
+mod lia;
 mod max_filter;
 mod reno;
 mod ticked;
@@ -25,6 +27,7 @@ pub use bbr::{Bbr, Phase};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
+pub use lia::{Coupling, Lia, Share};
 pub use reno::Reno;
 
 use super::config::Config;
@@ -141,11 +144,13 @@ pub enum Algorithm {
     Dctcp,
     /// Version 1.
     Bbr,
+    /// RFC 6356.
+    Lia,
 }
 
 impl Algorithm {
     /// Every one.
-    pub const ALL: [Self; 4] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr];
+    pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia];
 
     /// Its name.
     pub const fn name(self) -> &'static str {
@@ -154,6 +159,7 @@ impl Algorithm {
             Self::Cubic => "cubic",
             Self::Dctcp => "dctcp",
             Self::Bbr => "bbr",
+            Self::Lia => "lia",
         }
     }
 
@@ -164,6 +170,7 @@ impl Algorithm {
             Self::Cubic => Control::Cubic(Cubic::new(config.tick)),
             Self::Dctcp => Control::Dctcp(Dctcp::default()),
             Self::Bbr => Control::Bbr(Box::new(Bbr::new(config, random))),
+            Self::Lia => Control::Lia(Lia::default()),
         }
     }
 }
@@ -182,7 +189,7 @@ pub struct UnknownAlgorithm;
 
 impl std::fmt::Display for UnknownAlgorithm {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("no such algorithm; there are reno, cubic, dctcp and bbr")
+        f.write_str("no such algorithm; there are reno, cubic, dctcp, bbr and lia")
     }
 }
 
@@ -199,6 +206,8 @@ pub enum Control {
     Dctcp(Dctcp),
     /// Version 1.
     Bbr(Box<Bbr>),
+    /// RFC 6356.
+    Lia(Lia),
 }
 
 macro_rules! each {
@@ -208,6 +217,7 @@ macro_rules! each {
             Control::Cubic($of) => $call,
             Control::Dctcp($of) => $call,
             Control::Bbr($of) => $call,
+            Control::Lia($of) => $call,
         }
     };
 }
