@@ -1,6 +1,6 @@
 //! L: Joshi et al. (SIGCOMM 2023), section 4 and appendix B: what LinkGuardian does for a link, and for what is sent over it.
 //!
-//! [`trial`] sends flow after flow over one link that protects itself; RDMA alone is sent so far. The other claims are about the same
+//! [`trial`] sends flow after flow over one link that protects itself, by RDMA and by TCP ([`transport`]). The other claims are about the same
 //! [`stress`]: frames of 1518 B, one right after the other, over a link that loses some of them. The prototype runs register by register
 //! on a switch whose latencies come from two measured times (appendix B.1: from a resume to the first frame, and the longest
 //! retransmission); nothing is fitted to what is claimed here but the second, which L5 says.
@@ -10,6 +10,7 @@ mod buffers;
 mod consecutive;
 mod delay;
 mod headers;
+mod large;
 mod loss;
 mod mechanisms;
 mod multi_packet;
@@ -19,6 +20,7 @@ mod single_packet;
 mod speed;
 pub(crate) mod stress;
 mod timeouts;
+mod transport;
 mod trial;
 
 use crate::ledger::Claim;
@@ -33,6 +35,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     headers::CLAIM,
     backpressure::CLAIM,
 ];
-pub(super) const TRANSPORTS: &[Claim] = &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM];
+pub(super) const TRANSPORTS: &[Claim] =
+    &[single_packet::CLAIM, multi_packet::CLAIM, large::CLAIM, mechanisms::CLAIM];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
 pub(super) const OWN: &[Claim] = &[selective::CLAIM];
