@@ -235,7 +235,7 @@ pub(super) const COLUMNS: [&str; 9] = [
     "99 %",
     "99.9 %",
     "99.99 %",
-    "waited for a timer",
+    "a timer or longer",
     "sent again",
     "added to the link",
     "gain at 99.9 % (95 %)",
