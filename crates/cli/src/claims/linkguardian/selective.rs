@@ -4,7 +4,8 @@ use wiremend_report::human;
 use wiremend_report::plot::Plot;
 
 use super::multi_packet::FLOW_BYTES;
-use super::trial::{ALL, HARDENED, HARDENED_NB, LOSS, NO_LOSS, RETX_TAIL, RoundTrip, Trial};
+use super::transport::RoundTrip;
+use super::trial::{ALL, HARDENED, HARDENED_NB, LOSS, NO_LOSS, RETX_TAIL, Trial};
 use crate::claims::completion::{exact_ns, slowest};
 use crate::claims::joshi::source;
 use crate::ledger::number::{count, number, shown};

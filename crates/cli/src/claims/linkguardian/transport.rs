@@ -1,0 +1,82 @@
+//! What carries the flows of a [trial](super::trial).
+
+use crate::ledger::Run;
+
+/// What carries flows from one host to the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Transport {
+    /// WRITEs of one queue pair, by go-back-N.
+    Rdma(RoundTrip),
+    /// TCP as in the testbed: a connection for each flow, with Linux' first window, SACK and RACK-TLP, and the round trip of the paper.
+    Dctcp,
+    Bbr,
+}
+
+/// How long a small packet and its ACK take, most of it in the hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RoundTrip {
+    /// What medians of RDMA flows in the testbed amount to: 18.0 µs, of which 24 387 B take 2.1 µs on a link.
+    Rdma,
+    /// What the paper gives for TCP.
+    Tcp,
+}
+
+/// The least retransmission timeout of TCP, as the paper sets it.
+pub(super) const RTO_MIN_NS: f64 = 1e6;
+
+impl Transport {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Rdma(RoundTrip::Rdma) => "RDMA at 16 µs",
+            Self::Rdma(RoundTrip::Tcp) => "RDMA at 30 µs",
+            Self::Dctcp => "DCTCP",
+            Self::Bbr => "BBR",
+        }
+    }
+
+    pub(super) const fn is_tcp(self) -> bool {
+        matches!(self, Self::Dctcp | Self::Bbr)
+    }
+
+    /// Payload of a full packet.
+    pub(super) const fn packet_bytes(self) -> u32 {
+        if self.is_tcp() { 1448 } else { 1024 }
+    }
+
+    /// A run by it.
+    pub(super) fn carry(self, run: Run) -> Run {
+        let host = self.host_latency();
+        let run = run.set("topology.host_tx_latency", host).set("topology.host_rx_latency", host);
+        match self {
+            Self::Rdma(_) => run,
+            Self::Dctcp => ["kmin=100kB", "kmax=100kB", "pmax=1.0"]
+                .into_iter()
+                .filter_map(|mark| mark.split_once('='))
+                .fold(tcp(run, "dctcp"), |run, (field, value)| {
+                    run.set(&format!("switch.ecn.{field}"), value)
+                }),
+            Self::Bbr => tcp(run, "bbr"),
+        }
+    }
+
+    /// What a host takes for a packet, each way: the link and its switches take 2.7 µs of a round trip.
+    const fn host_latency(self) -> &'static str {
+        match self {
+            Self::Rdma(RoundTrip::Rdma) => "3.3us",
+            Self::Rdma(RoundTrip::Tcp) | Self::Dctcp | Self::Bbr => "6.83us",
+        }
+    }
+}
+
+impl From<RoundTrip> for Transport {
+    fn from(round_trip: RoundTrip) -> Self {
+        Self::Rdma(round_trip)
+    }
+}
+
+fn tcp(run: Run, congestion: &str) -> Run {
+    run.set("transport.protocol", "tcp")
+        .set("transport.qp", "per-flow")
+        .set("transport.tcp.congestion", congestion)
+        .set("transport.tcp.rto_min", "1ms")
+}
