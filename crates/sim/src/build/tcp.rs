@@ -1,7 +1,7 @@
 //! What a scenario says of TCP, as the core takes it.
 
-use wiremend_proto::tcp::{Config, Ecn, cc::Algorithm};
-use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn};
+use wiremend_proto::tcp::{Config, Ecn, Reordering, cc::Algorithm};
+use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn, TcpReordering};
 
 use super::longest::Longest;
 use crate::network::{Network, Protocol, Tcp};
@@ -24,6 +24,12 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         first_window: table.first_window.get(),
         receive_window: table.receive_window.get() as u32,
         sack: table.sack,
+        reordering: match table.reordering {
+            TcpReordering::Adaptive => Reordering::Adaptive,
+            TcpReordering::Fixed => Reordering::Fixed,
+            TcpReordering::Time => Reordering::Time,
+            TcpReordering::Segments => Reordering::Segments,
+        },
         ecn: match table.ecn() {
             TcpEcn::Off => Ecn::Off,
             TcpEcn::Classic => Ecn::Classic,

@@ -9,11 +9,13 @@ mod backpressure;
 mod buffers;
 mod consecutive;
 mod delay;
+mod groups;
 mod headers;
 mod loss;
 mod mechanisms;
 mod multi_packet;
 mod recirculation;
+mod reordering;
 mod selective;
 mod single_packet;
 mod speed;
@@ -33,6 +35,7 @@ pub(super) const CLAIMS: &[Claim] = &[
     headers::CLAIM,
     backpressure::CLAIM,
 ];
-pub(super) const TRANSPORTS: &[Claim] = &[single_packet::CLAIM, multi_packet::CLAIM, mechanisms::CLAIM];
+pub(super) const TRANSPORTS: &[Claim] =
+    &[single_packet::CLAIM, multi_packet::CLAIM, groups::CLAIM, mechanisms::CLAIM];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
-pub(super) const OWN: &[Claim] = &[selective::CLAIM];
+pub(super) const OWN: &[Claim] = &[selective::CLAIM, reordering::CLAIM];
