@@ -45,6 +45,13 @@ impl RowDigest {
         item.word(u64::from(row.timeouts) << 32 | u64::from(row.naks));
         item.word(u64::from(row.retransmitted_packets));
         item.word(row.retransmitted_bytes);
+        if let Some(tcp) = row.tcp {
+            let pair = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+            item.word(pair(tcp.mended, tcp.sacked_bytes));
+            item.word(pair(tcp.gap_bytes, tcp.unsent_bytes));
+            item.word(pair(tcp.recoveries, tcp.undone));
+            item.word(pair(tcp.probes, tcp.twice));
+        }
         self.0 = self.0.wrapping_add(item.hash());
     }
 
@@ -106,6 +113,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::TcpTrouble;
     use crate::flow::tests::row;
 
     fn digest(rows: impl IntoIterator<Item = FlowRow>) -> RowDigest {
@@ -130,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_field_of_a_row_counts() {
-        let base = row(5, 77);
+        let (base, plain) = (row(5, 77), TcpTrouble::default());
         let changed = [
             FlowRow { flow: 6, ..base },
             FlowRow { src: 4, ..base },
@@ -146,6 +154,15 @@ mod tests {
             FlowRow { naks: 1, ..base },
             FlowRow { retransmitted_packets: 1, ..base },
             FlowRow { retransmitted_bytes: 1, ..base },
+            FlowRow { tcp: Some(plain), ..base },
+            FlowRow { tcp: Some(TcpTrouble { mended: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { sacked_bytes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { gap_bytes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { unsent_bytes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { recoveries: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { undone: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { probes: 1, ..plain }), ..base },
+            FlowRow { tcp: Some(TcpTrouble { twice: 1, ..plain }), ..base },
         ];
         let mut seen = std::collections::BTreeSet::from([digest([base]).value()]);
         for row in changed {

@@ -33,6 +33,32 @@ pub struct FlowRow {
     pub retransmitted_packets: u32,
     /// Payload bytes sent again.
     pub retransmitted_bytes: u64,
+    /// What only a flow over TCP has.
+    pub tcp: Option<TcpTrouble>,
+}
+
+/// What a flow over TCP has met.
+///
+/// A gap is a segment that is missing while others behind it are there. What the sender did, it did while the flow was open.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TcpTrouble {
+    /// Segments that were lost on a link and came because the link sent them again.
+    pub mended: u32,
+    /// The most bytes that were acknowledged beyond a gap at once; 0: the sender never knew of a gap.
+    pub sacked_bytes: u32,
+    /// Bytes from the first gap to the end of the flow.
+    pub gap_bytes: u32,
+    /// Bytes that were not sent when more than two segments had been acknowledged beyond a gap; where it never were so many, when
+    /// the first was.
+    pub unsent_bytes: u32,
+    /// Recoveries that began without a timeout: the sender took something for lost, and reduced its window.
+    pub recoveries: u32,
+    /// Reductions of the window that were undone, since nothing had been lost.
+    pub undone: u32,
+    /// Probes for a lost tail.
+    pub probes: u32,
+    /// Acknowledgements that told of a segment that came twice.
+    pub twice: u32,
 }
 
 /// How a flow ended. Nothing hangs: what cannot finish ends with a reason.
@@ -143,6 +169,7 @@ pub(crate) mod tests {
             naks: 0,
             retransmitted_packets: 0,
             retransmitted_bytes: 0,
+            tcp: None,
         }
     }
 

@@ -13,7 +13,7 @@
 //!     flow: 0, src: 0, dst: 1, bytes: 1_000_000,
 //!     start_ps: 0, end_ps: 90_000_000, delivered_ps: Some(88_000_000), ideal_ps: 85_000_000,
 //!     outcome: Outcome::Finished,
-//!     timeouts: 0, naks: 1, retransmitted_packets: 12, retransmitted_bytes: 12_288,
+//!     timeouts: 0, naks: 1, retransmitted_packets: 12, retransmitted_bytes: 12_288, tcp: None,
 //! });
 //! let counters = Counters { simulated_ps: 100_000_000, ..Counters::default() };
 //! let summary = collector.summary("go-back-N", &counters);
@@ -57,7 +57,7 @@ pub use congestion::Congestion;
 pub use deadlock::{DeadlockFound, Deadlocks};
 pub use digest::RowDigest;
 pub use exposition::{Exposition, Kind as MetricKind};
-pub use flow::{FlowRow, Outcome};
+pub use flow::{FlowRow, Outcome, TcpTrouble};
 pub use flow_control::FlowControl;
 pub use histogram::{CdfPoint, Histogram};
 pub use interval::Interval;

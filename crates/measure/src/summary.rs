@@ -239,6 +239,7 @@ mod tests {
                 naks: 0,
                 retransmitted_packets: 0,
                 retransmitted_bytes: 0,
+                tcp: None,
             });
         }
         let mut counters = Counters { simulated_ps: 123_456_789, packets_sent: 77, ..Counters::default() };

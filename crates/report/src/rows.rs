@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use wiremend_measure::{FlowRow, SeriesRow};
+use wiremend_measure::{FlowRow, SeriesRow, TcpTrouble};
 
 use crate::table::{Cell, Column, Format, Kind, Record, TableWriter};
 
@@ -19,7 +19,7 @@ pub struct Origin<'a> {
 /// Writes [`FlowRow`]s as they come. The file takes its name at [`finish`](Self::finish); dropped before, it goes.
 ///
 /// Times are exact picoseconds since the start of the run (`_ps`); `fct_ns` and `slowdown` are derived from them, for
-/// convenience. `delivered_ps` is empty where the last byte never arrived.
+/// convenience. `delivered_ps` is empty where the last byte never arrived, and all that begins with `tcp_` where a flow is none of TCP.
 pub struct FlowWriter(TableWriter);
 
 impl FlowWriter {
@@ -74,7 +74,7 @@ impl Record for Flow<'_> {
         int("bytes"),
         int("start_ps"),
         int("end_ps"),
-        Column { name: "delivered_ps", kind: Kind::OptionalInt },
+        optional("delivered_ps"),
         int("ideal_ps"),
         float("fct_ns"),
         float("slowdown"),
@@ -83,6 +83,14 @@ impl Record for Flow<'_> {
         int("naks"),
         int("retransmitted_packets"),
         int("retransmitted_bytes"),
+        optional("tcp_mended"),
+        optional("tcp_sacked_bytes"),
+        optional("tcp_gap_bytes"),
+        optional("tcp_unsent_bytes"),
+        optional("tcp_recoveries"),
+        optional("tcp_undone"),
+        optional("tcp_probes"),
+        optional("tcp_twice"),
     ];
 
     fn cells(&self, mut put: impl FnMut(Cell<'_>)) {
@@ -104,6 +112,19 @@ impl Record for Flow<'_> {
         put(Cell::Int(row.naks.into()));
         put(Cell::Int(row.retransmitted_packets.into()));
         put(Cell::Int(row.retransmitted_bytes));
+        let tcp: [fn(&TcpTrouble) -> u32; 8] = [
+            |tcp| tcp.mended,
+            |tcp| tcp.sacked_bytes,
+            |tcp| tcp.gap_bytes,
+            |tcp| tcp.unsent_bytes,
+            |tcp| tcp.recoveries,
+            |tcp| tcp.undone,
+            |tcp| tcp.probes,
+            |tcp| tcp.twice,
+        ];
+        for of in tcp {
+            put(Cell::OptionalInt(row.tcp.as_ref().map(|tcp| of(tcp).into())));
+        }
     }
 }
 
@@ -129,6 +150,10 @@ impl Record for Sample<'_> {
 
 const fn int(name: &'static str) -> Column {
     Column { name, kind: Kind::Int }
+}
+
+const fn optional(name: &'static str) -> Column {
+    Column { name, kind: Kind::OptionalInt }
 }
 
 const fn float(name: &'static str) -> Column {

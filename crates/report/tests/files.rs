@@ -6,7 +6,7 @@ use std::path::Path;
 
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::{Field, Row};
-use wiremend_measure::{FlowRow, Metric, Outcome, SeriesRow};
+use wiremend_measure::{FlowRow, Metric, Outcome, SeriesRow, TcpTrouble};
 use wiremend_report::{FlowWriter, Format, Origin, SeriesWriter};
 
 const ORIGIN: Origin<'static> = Origin { variant: "plain, \"old\"", seed: 7 };
@@ -19,13 +19,26 @@ fn csv_is_exact_text() {
     writer.push(ORIGIN, &row(0)).unwrap();
     let failed = FlowRow { outcome: Outcome::RetryExceeded, delivered_ps: None, timeouts: 8, ..row(1) };
     writer.push(Origin { variant: "b", seed: 8 }, &failed).unwrap();
+    let trouble = TcpTrouble {
+        mended: 1,
+        sacked_bytes: 3_000,
+        gap_bytes: 5_000,
+        unsent_bytes: 2_000,
+        recoveries: 1,
+        undone: 1,
+        probes: 0,
+        twice: 2,
+    };
+    writer.push(Origin { variant: "b", seed: 8 }, &FlowRow { tcp: Some(trouble), ..row(2) }).unwrap();
     assert!(!path.exists());
     writer.finish().unwrap();
     let wanted = "\
 variant,seed,flow,src,dst,bytes,start_ps,end_ps,delivered_ps,ideal_ps,fct_ns,slowdown,outcome,timeouts,naks,\
-retransmitted_packets,retransmitted_bytes
-\"plain, \"\"old\"\"\",7,0,0,5,4096,0,1500500,1400000,1000000,1500.5,1.5005,finished,0,1,2,2048
-b,8,1,1,6,4096,1000,1501500,,1000000,1500.5,1.5005,retry_exceeded,8,1,2,2048
+retransmitted_packets,retransmitted_bytes,tcp_mended,tcp_sacked_bytes,tcp_gap_bytes,tcp_unsent_bytes,tcp_recoveries,\
+tcp_undone,tcp_probes,tcp_twice
+\"plain, \"\"old\"\"\",7,0,0,5,4096,0,1500500,1400000,1000000,1500.5,1.5005,finished,0,1,2,2048,,,,,,,,
+b,8,1,1,6,4096,1000,1501500,,1000000,1500.5,1.5005,retry_exceeded,8,1,2,2048,,,,,,,,
+b,8,2,2,7,4096,2000,1502500,1402000,1000000,1500.5,1.5005,finished,0,1,2,2048,1,3000,5000,2000,1,1,0,2
 ";
     assert_eq!(fs::read_to_string(&path).unwrap(), wanted);
 }
@@ -63,7 +76,7 @@ fn an_empty_table_is_a_table() {
     FlowWriter::create(&path, Format::Parquet).unwrap().finish().unwrap();
     let reader = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     assert_eq!(reader.metadata().file_metadata().num_rows(), 0);
-    assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), 17);
+    assert_eq!(reader.metadata().file_metadata().schema_descr().num_columns(), 25);
 }
 
 #[test]
@@ -147,5 +160,6 @@ fn row(flow: u64) -> FlowRow {
         naks: 1,
         retransmitted_packets: 2,
         retransmitted_bytes: 2_048,
+        tcp: None,
     }
 }

@@ -65,6 +65,7 @@ const LIBRARY: &[Shipped] = shipped![
     "claims/mesh.toml",
     "claims/mend-path.toml",
     "claims/link-flows.toml",
+    "claims/reordered.toml",
     "claims/linkguardian.toml",
     "claims/backpressure.toml",
     "claims/kernel.toml",

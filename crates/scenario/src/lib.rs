@@ -101,7 +101,7 @@ pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use suggest::{nearest, or_nearest};
 pub use switch::{Class, Switch};
-pub use tcp::{Protocol, Tcp, TcpCongestion, TcpEcn};
+pub use tcp::{Protocol, Tcp, TcpCongestion, TcpEcn, TcpReordering};
 pub use topology::{Arity, Chain, CrossDc, FatTree, Graph, LeafSpine, Link, Pair, Shape, Topology, Unlike};
 pub use transport::{Mtu, Operation, QueuePairs, Transport};
 pub use trim::{Trim, TrimAcks, TrimWeight};

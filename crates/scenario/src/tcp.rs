@@ -88,6 +88,8 @@ pub struct Tcp {
     pub receive_window: Bytes,
     /// Whether receivers tell what they hold beyond a gap.
     pub sack: bool,
+    /// How much disorder is tolerated before a segment counts as lost. Needs `sack`: without it three duplicate acknowledgements make a loss.
+    pub reordering: TcpReordering,
     /// Whether a lost tail is probed for.
     pub tail_probe: bool,
     /// The tick of the hosts' clock: a probe waits two of them beside two round trips, and `cubic` looks at its curve by it, as Linux does, which has `1ms` or `4ms`.
@@ -135,6 +137,7 @@ impl Default for Tcp {
             first_window: Within::fixed(10),
             receive_window: Bytes::kib(6 * 1_024),
             sack: true,
+            reordering: TcpReordering::Adaptive,
             tail_probe: true,
             tick: Span::ZERO,
             ecn: None,
@@ -183,6 +186,22 @@ pub enum TcpCongestion {
     Reno,
     /// The same with an increase that subflows share (RFC 6356); needs `subflows`.
     Lia,
+}
+
+/// What makes a loss of a segment that others have overtaken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TcpReordering {
+    /// Time: a quarter of the least round trip, or nothing while no disorder was ever seen and three segments have overtaken; more after each
+    /// round trip in which a segment came twice (RFC 8985).
+    #[default]
+    Adaptive,
+    /// The same, but never more than a quarter.
+    Fixed,
+    /// As `adaptive`, but from the first gap on, however many segments have overtaken; Linux with a `tcp_recovery` of 5.
+    Time,
+    /// Three segments that have overtaken (RFC 6675).
+    Segments,
 }
 
 /// What becomes of marks of switches.
@@ -269,6 +288,9 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), Misfit> {
         ));
     }
     check_values(&tcp).or_else(misfit)?;
+    if !tcp.sack && tcp.reordering != TcpReordering::Adaptive {
+        return misfit("`reordering` is about what receivers tell beyond a gap, which they do not; leave it out, or set sack = true".into());
+    }
     if tcp.congestion == TcpCongestion::Dctcp && scenario.switch.ecn.is_none() {
         return misfit("DCTCP acts on marks, and no switch makes any; add [switch.ecn]".into());
     }

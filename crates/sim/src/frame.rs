@@ -37,7 +37,7 @@ pub struct Frame {
     pub ttl: u8,
     /// How often it was sent before; see [`rc::Transmit::copy`].
     pub copy: u8,
-    /// Which copy it is of those that a switch made; 0: the original.
+    /// Which copy it is of those that a switch made; 0: the original. A segment of TCP that a link has sent again is copy 1.
     pub replica: u8,
     /// How often it has turned back from the way down or along to the way up or along, where switches look at that.
     pub bounces: u8,
@@ -92,6 +92,12 @@ impl Frame {
         if self.ecn != Ecn::NotCapable {
             self.ecn = Ecn::Congested;
         }
+    }
+
+    /// The same, as a link sends it again. Answers of other transports are counted as copies by the same number, which these are not.
+    pub(crate) fn sent_again(&self) -> Self {
+        let replica = if self.kind == Kind::Tcp { 1 } else { self.replica };
+        Self { replica, ..*self }
     }
 
     /// What an impairment may look at.

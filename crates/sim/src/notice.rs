@@ -30,10 +30,21 @@ pub(crate) enum News {
     Open { qp: QpNum, requester: QpNum, serial: u32, port: u16, class: u8, protocol: Protocol },
     /// To the responder: forget this connection.
     Close { qp: QpNum, serial: u32 },
-    /// To the requester: message number `message` of the connection was delivered at `at`.
-    Delivered { requester: QpNum, serial: u32, message: u32, at: Time },
+    /// To the requester: a message was delivered.
+    Delivered(Delivered),
     /// To the responder: the requester's timer fired. Name the cause.
     Expired { qp: QpNum, serial: u32, expiry: rc::Expiry },
+}
+
+/// Message number `message` of a connection was delivered at `at`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Delivered {
+    pub(crate) requester: QpNum,
+    pub(crate) serial: u32,
+    pub(crate) message: u32,
+    /// Segments that a link had to send again, since the message before.
+    pub(crate) mended: u16,
+    pub(crate) at: Time,
 }
 
 impl Notice {

@@ -494,7 +494,14 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
         dice.pick(&["20us", "300us"]),
         dice.pick(&["0s", "40us", "40ms"]),
         dice.pick(&[1500, 1500, 9000, 300]),
-        dice.pick(&["", "", "sack = false\n", "tail_probe = false\n"]),
+        dice.pick(&[
+            "",
+            "",
+            "sack = false\n",
+            "tail_probe = false\n",
+            "reordering = \"time\"\n",
+            "reordering = \"segments\"\n"
+        ]),
         dice.pick(&["", "", "stack_latency = \"7us\"\n", "handshake = true\nrto_first = \"100us\"\n"]),
         dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
     );

@@ -149,3 +149,38 @@ fn frames_have_the_length_of_their_headers() {
     // 100 kB are 69 full segments and 88 bytes.
     assert_eq!(lengths, [70, 82, 90, 158, 1518]);
 }
+
+/// Joshi et al., section 4.4: which of the 17 segments of a flow is lost decides on what its sender hears of it, over a link that sends it again
+/// out of order. With an order it hears nothing. The flow before lets the ends of the link know each other.
+#[test]
+fn a_flow_tells_what_it_met() {
+    const MSS: u32 = 1_448;
+    let lost = |segment: u32, by: &str| {
+        let text = format!(
+            "title = \"t\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 1\nrate = \"100Gbps\"\ndelay = \"1us\"\n\
+             [transport]\nprotocol = \"tcp\"\n[transport.tcp]\nstack_latency = \"7us\"\n[[workload]]\nkind = \"stream\"\n\
+             message = \"24387B\"\ndepth = 1\ncount = 2\nsrc = 0\ndst = \"last\"\n[[protect]]\nlinks = \"switches\"\nby = \"{by}\"\n\
+             [[impair]]\nkind = \"script\"\nlinks = \"switches\"\ndirection = \"forward\"\nrules = [{{ psn = {}, nth = 2 }}]\n",
+            (segment - 1) * MSS
+        );
+        let (_, rows) = run(&text);
+        rows[1].tcp.unwrap()
+    };
+    let met = |segment, by| {
+        let tcp = lost(segment, by);
+        assert_eq!(tcp.mended, 1, "segment {segment}, {by}");
+        (
+            tcp.sacked_bytes.div_ceil(MSS),
+            tcp.gap_bytes.div_ceil(MSS),
+            tcp.unsent_bytes.div_ceil(MSS),
+            tcp.recoveries,
+        )
+    };
+    let nb = "linkguardian-nb";
+    assert_eq!(met(9, nb), (1, 9, 0, 0), "at most two segments behind it");
+    assert_eq!(met(15, nb), (2, 3, 0, 0), "the same at the tail");
+    assert_eq!(met(12, nb), (5, 6, 0, 1), "more, when all was sent");
+    assert_eq!(met(1, nb), (9, 17, 5, 1), "more, when five segments were pending");
+    assert_eq!(met(17, nb), (0, 0, 0, 0), "nothing behind it");
+    assert_eq!(met(1, "linkguardian"), (0, 0, 0, 0), "an order hides it");
+}

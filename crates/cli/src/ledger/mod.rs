@@ -9,6 +9,7 @@
 //! is wanted; the claim says what to check, and the checks say what follows. So every claim can fail, and `--set` is how to
 //! see it fail: it changes the scenario of all runs.
 
+mod affected;
 mod claim;
 mod judgement;
 pub(crate) mod number;
@@ -18,6 +19,7 @@ mod run;
 mod schedule;
 mod store;
 
+pub(crate) use affected::{Group, Met};
 pub(crate) use claim::{Claim, Effort};
 pub(crate) use judgement::{Finding, Judgement};
 pub(crate) use outcome::Outcome;

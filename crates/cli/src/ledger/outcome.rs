@@ -6,9 +6,12 @@ use serde::{Deserialize, Serialize};
 use wiremend_fabric::Graph;
 use wiremend_measure::rare::Episodes;
 use wiremend_measure::{Metric, SeriesRow, VariantSummary};
+use wiremend_proto::tcp;
 use wiremend_sim::{PauseCounters, Results};
 use wiremend_units::LaneId;
 use wiremend_wire::WIRE_OVERHEAD_BYTES;
+
+use super::affected::{Affected, Group, Met};
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +29,11 @@ pub(crate) struct Outcome {
     /// What receivers had to do to know what they have.
     #[serde(default)]
     pub(crate) tracking: Tracking,
+    /// What TCP connections did, and their flows by what they met.
+    #[serde(default)]
+    pub(crate) tcp: Tcp,
+    #[serde(default)]
+    pub(crate) affected: Affected,
     /// How long it took to compute.
     pub(crate) took_s: f64,
 }
@@ -58,6 +66,32 @@ impl Tracking {
             sum.disorder_max = sum.disorder_max.max(host.steps.disorder_max);
             sum.delivered_bytes += host.delivered_bytes;
             sum.delivered_messages += host.delivered_messages;
+        }
+        sum
+    }
+}
+
+/// What TCP connections did, over all hosts; see [`tcp::Counters`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Tcp {
+    pub(crate) recoveries: u64,
+    pub(crate) undone: u64,
+    pub(crate) probes: u64,
+    pub(crate) twice: u64,
+    /// Answers to marks.
+    pub(crate) reductions: u64,
+}
+
+impl Tcp {
+    fn new(results: &Results) -> Self {
+        let mut sum = Self::default();
+        for host in &results.hosts {
+            let tcp::Counters { recoveries, undone, probes, twice, reductions, .. } = host.tcp;
+            sum.recoveries += u64::from(recoveries);
+            sum.undone += u64::from(undone);
+            sum.probes += u64::from(probes);
+            sum.twice += u64::from(twice);
+            sum.reductions += u64::from(reductions);
         }
         sum
     }
@@ -103,6 +137,8 @@ impl Outcome {
             episodes: results.episodes,
             series: BTreeMap::new(),
             tracking: Tracking::new(results),
+            tcp: Tcp::new(results),
+            affected: Affected::new(),
             took_s,
         }
     }
@@ -115,6 +151,16 @@ impl Outcome {
             metric.push((row.time_ps / 1_000, row.value));
         }
         self
+    }
+
+    /// The same, with what its flows met.
+    pub(super) fn with_affected(self, affected: Affected) -> Self {
+        Self { affected, ..self }
+    }
+
+    /// What the flows of a group met.
+    pub(crate) fn met(&self, group: Group) -> Met {
+        self.affected.get(&group).copied().unwrap_or_default()
     }
 
     /// What was sampled of a direction of a link.

@@ -6,10 +6,11 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use wiremend_measure::SeriesRow;
+use wiremend_measure::{FlowRow, SeriesRow};
 use wiremend_scenario::{Override, Variant};
 use wiremend_sim::{Ending, Observer, Options, Progress as Simulated, Simulation};
 
+use super::affected::Sorter;
 use super::{Claim, Effort, Outcome, Results, Run, Store};
 use crate::failure::Failure;
 use crate::input::Input;
@@ -141,7 +142,13 @@ impl Job {
         let simulation =
             Simulation::build(scenario, &self.input, &options).map_err(|error| self.input.refused(&error))?;
         let graph = simulation.graph().clone();
-        let mut watcher = Watcher { number, shared, expected: Expected::of(scenario), samples: Vec::new() };
+        let mut watcher = Watcher {
+            number,
+            shared,
+            expected: Expected::of(scenario),
+            samples: Vec::new(),
+            sorter: Sorter::new(scenario),
+        };
         let results = simulation.run(&mut watcher).map_err(|error| Failure::file(&error))?;
         match results.ending {
             Ending::Complete | Ending::TimeLimit | Ending::Stalled | Ending::Deadlock => {}
@@ -152,7 +159,8 @@ impl Job {
             }
         }
         let outcome = Outcome::new(name, &graph, &results, machine::computed_s() - computed_s)
-            .with_series(&graph, &watcher.samples);
+            .with_series(&graph, &watcher.samples)
+            .with_affected(watcher.sorter.sorted());
         if let Some(store) = store {
             store.put(&self.command, self.input.file.text(), &outcome)?;
         }
@@ -166,9 +174,15 @@ struct Watcher<'a> {
     shared: &'a Shared,
     expected: Expected,
     samples: Vec<SeriesRow>,
+    sorter: Sorter,
 }
 
 impl Observer for Watcher<'_> {
+    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
+        self.sorter.add(row);
+        Ok(())
+    }
+
     fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
         self.samples.push(*sample);
         Ok(())

@@ -3,12 +3,13 @@
 use wiremend_units::Time;
 
 use super::cc::{Controller, Delivered, State};
-use super::config::{Config, Ecn};
+use super::config::{Config, Ecn, Reordering};
 use super::flight::Heard;
 use super::probe::Verdict;
 use super::ranges::Run;
 use super::segment::{Ack, Block, widen};
 use super::sender::Sender;
+use super::trouble::Gap;
 
 /// Duplicate acknowledgements, or segments beyond a gap, that speak for a loss (RFC 5681 §3.2).
 const DOUBLES: u32 = 3;
@@ -30,14 +31,14 @@ impl Sender {
             return;
         };
         let lost_before = self.flight.lost_bytes;
-        let twice = config.sack && self.note_twice(ack, said);
+        let twice = config.sack && self.note_twice(config, ack, said);
         let mut heard = Heard::default();
         let advanced = ack > self.una;
         let min = self.rtt.min();
         if advanced {
             self.una = ack;
             self.flight.acknowledge(now, ack, &mut self.rack, min, &mut heard);
-            self.stream.acknowledge(ack);
+            self.stream.acknowledge(ack, &self.seen);
         }
         let before = heard.bytes;
         if config.sack {
@@ -48,6 +49,10 @@ impl Sender {
             }
         }
         self.seen.sacked_bytes += heard.bytes - before;
+        if self.flight.sacked_bytes > 0 {
+            let (sacked, mss) = (self.flight.sacked_bytes, config.mss as u64);
+            self.stream.on_gap(Gap { at: self.una, nxt: self.nxt, sacked, mss });
+        }
         if let Some(rtt) = heard.rtt {
             self.rtt.on_sample(rtt);
         }
@@ -74,7 +79,7 @@ impl Sender {
     }
 
     /// Whether the first block tells of something that came twice (RFC 2883 §4): it lies before what is acknowledged, or within the second.
-    fn note_twice(&mut self, ack: u64, said: &Ack) -> bool {
+    fn note_twice(&mut self, config: &Config, ack: u64, said: &Ack) -> bool {
         let [first, second] = said.blocks;
         if first.is_empty() {
             return false;
@@ -85,7 +90,9 @@ impl Sender {
             return false;
         }
         self.seen.twice += 1;
-        self.rack.on_twice(self.una, self.nxt);
+        if config.reordering != Reordering::Fixed {
+            self.rack.on_twice(self.una, self.nxt);
+        }
         if let Some(undo) = self.recovery.on_twice(start) {
             self.seen.undone += 1;
             self.window.bytes = self.window.bytes.max(undo.window);
@@ -128,7 +135,7 @@ impl Sender {
         let before = self.recovery.state;
         if config.sack {
             if news.heard.bytes > 0 {
-                self.find_losses(now);
+                self.find_losses(config, now);
             }
         } else {
             self.count_doubles(config, now, news);
@@ -152,16 +159,29 @@ impl Sender {
         self.rack.on_recovered();
     }
 
-    /// By time (RFC 8985 §6.2).
-    pub(super) fn find_losses(&mut self, now: Time) {
-        let sure = self.recovery.state != State::Open || self.flight.sacked_count >= DOUBLES;
+    /// By what has arrived beyond them.
+    pub(super) fn find_losses(&mut self, config: &Config, now: Time) {
+        if config.reordering == Reordering::Segments {
+            self.flight.detect_by_count(DOUBLES);
+            if self.flight.has_lost() && self.recovery.state == State::Open {
+                self.recover(now);
+            }
+        } else {
+            self.find_late(now, config.reordering == Reordering::Time);
+        }
+    }
+
+    /// By time (RFC 8985 §6.2). `patient`: however many have overtaken.
+    fn find_late(&mut self, now: Time, patient: bool) {
+        let many = self.flight.sacked_count >= DOUBLES && !patient;
+        let sure = self.recovery.state != State::Open || many;
         let window = self.rack.window(sure, self.rtt.min(), self.rtt.smoothed());
         self.doubt_until = self.flight.detect(now, &self.rack, window).unwrap_or(Time::MAX);
         if self.flight.has_lost() && self.recovery.state == State::Open {
             self.recover(now);
             if self.doubt_until != Time::MAX {
                 // In recovery less may be waited for.
-                self.find_losses(now);
+                self.find_late(now, patient);
             }
         }
     }

@@ -20,6 +20,8 @@ pub struct Config {
     /// The receiver tells what it holds beyond a gap, and losses are found by time (RFC 8985). Without it they are found by
     /// duplicate acknowledgements, one in a round trip (RFC 6582).
     pub sack: bool,
+    /// How much disorder is tolerated before a segment counts as lost, where the receiver tells what it holds.
+    pub reordering: Reordering,
     /// Whether and how marks of switches are echoed.
     pub ecn: Ecn,
     /// The least retransmission timeout (RFC 6298 §2.4 wants 1 s, Linux takes 200 ms).
@@ -50,6 +52,20 @@ pub struct Config {
     pub first_rtt: Option<Span>,
 }
 
+/// What makes a loss of a segment that others have overtaken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reordering {
+    /// Time: a part of the least round trip, more after each round trip in which a segment came twice (RFC 8985 §6.2).
+    #[default]
+    Adaptive,
+    /// Time: a quarter of the least round trip, whatever came twice.
+    Fixed,
+    /// Time, as if adaptive, but from the first gap on: three segments alone make no loss. Linux does so with `tcp_recovery` of 5.
+    Time,
+    /// Three segments, and no time (RFC 6675 §4).
+    Segments,
+}
+
 /// What becomes of marks of switches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ecn {
@@ -74,6 +90,7 @@ impl Config {
             first_window: 10,
             receive_window: 6 << 20,
             sack: true,
+            reordering: Reordering::Adaptive,
             ecn: if congestion == Algorithm::Dctcp { Ecn::Dctcp } else { Ecn::Off },
             rto_min: Span::from_ms(200),
             rto_first: Span::from_ms(1_000),

@@ -29,8 +29,9 @@ pub(super) struct Flight {
     judged: u64,
     /// Bytes that are believed to be in the network.
     pub(super) pipe: u64,
-    /// Segments that have arrived beyond a gap.
+    /// Segments that have arrived beyond a gap, and their bytes.
     pub(super) sacked_count: u32,
+    pub(super) sacked_bytes: u64,
     /// Bytes that were ever found to be lost.
     pub(super) lost_bytes: u64,
     pub(super) delivery: Delivery,
@@ -147,7 +148,10 @@ impl Flight {
         let (mut popped, mut again) = (false, false);
         while let Some(record) = self.records.front().copied().filter(|record| record.end() <= ack) {
             match record.state {
-                State::Arrived => self.sacked_count -= 1,
+                State::Arrived => {
+                    self.sacked_count -= 1;
+                    self.sacked_bytes -= record.len as u64;
+                }
                 State::Pending => {
                     self.pipe -= record.len as u64;
                     self.deliver(now, &record, rack, rtt_min, heard);
@@ -191,6 +195,7 @@ impl Flight {
                     self.pipe -= record.len as u64;
                 }
                 self.sacked_count += 1;
+                self.sacked_bytes += record.len as u64;
                 self.deliver(now, &record, rack, rtt_min, heard);
             }
         });
@@ -270,6 +275,17 @@ impl Flight {
             self.resent.pop_front();
         }
         again_at
+    }
+
+    /// Looks for segments that so many others have overtaken (RFC 6675 §4). One that was sent again waits for the timer.
+    pub(super) fn detect_by_count(&mut self, count: u32) {
+        let Some(bound) = self.sacked.nth_last(count as u64) else { return };
+        for number in self.judged.max(self.first)..bound {
+            if self.pending(number).is_some_and(|record| !record.again) {
+                self.mark_lost(number);
+            }
+        }
+        self.judged = self.judged.max(bound);
     }
 
     fn pending(&self, number: u64) -> Option<&Record> {

@@ -8,7 +8,9 @@
 //! |---|---|---|
 //! | losses by time, disorder tolerated as duplicates show it | RFC 8985 §6 | `rack`, `flight` |
 //! | probes for a lost tail | RFC 8985 §7 | `probe`, `timer` |
+//! | losses by segments that have overtaken, if told so | RFC 6675 §4 | `flight` |
 //! | losses by duplicate acknowledgements, where there is no SACK | RFC 6582 | `acknowledged` |
+//! | what single messages have met | | `trouble` |
 //! | the retransmission timer | RFC 6298 | `rtt`, `timer` |
 //! | proportional rate reduction, undoing what was needless | RFC 9937, RFC 3708 | `recovery` |
 //! | delayed acknowledgements, blocks, duplicates | RFC 5681, 2018, 2883 | `receiver` |
@@ -61,10 +63,12 @@ mod segment;
 mod sender;
 mod stream;
 mod timer;
+mod trouble;
 
-pub use config::{Config, Ecn};
+pub use config::{Config, Ecn, Reordering};
 pub use counters::Counters;
 pub use delivery::Sample;
 pub use receiver::Receiver;
 pub use segment::{Ack, Block, Data, SACK_BLOCKS, Segment, frame_len, frame_len_with};
 pub use sender::Sender;
+pub use trouble::Trouble;

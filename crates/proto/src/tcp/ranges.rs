@@ -60,6 +60,19 @@ impl Ranges {
         }
     }
 
+    /// The number that has `nth - 1` others behind it.
+    pub(super) fn nth_last(&self, nth: u64) -> Option<u64> {
+        let mut left = nth;
+        for run in self.runs.iter().rev() {
+            let len = run.end - run.start;
+            if left <= len {
+                return Some(run.end - left);
+            }
+            left -= len;
+        }
+        None
+    }
+
     /// Forgets all numbers below `bound`.
     pub(super) fn forget_below(&mut self, bound: u64) {
         let over = self.runs.partition_point(|run| run.end <= bound);
@@ -102,6 +115,9 @@ mod tests {
                 }
                 for number in 0..80 {
                     prop_assert_eq!(ranges.find(number).is_some(), plain.contains(&number));
+                }
+                for nth in 1..4 {
+                    prop_assert_eq!(ranges.nth_last(nth), plain.iter().rev().nth(nth as usize - 1).copied());
                 }
                 for pair in ranges.runs.windows(2) {
                     prop_assert!(pair[0].end < pair[1].start);

@@ -257,6 +257,14 @@ impl Receiver {
         self.done.pop_front()
     }
 
+    /// Whether all bytes of a segment are there.
+    pub fn has_all_of(&self, packet: &Packet) -> bool {
+        let Some(Segment::Data(data)) = Segment::read(packet) else { return true };
+        let start = widen(self.expected, data.seq).unwrap_or(0).max(self.expected);
+        let end = widen(self.expected, data.seq).unwrap_or(0) + data.len as u64;
+        end <= start || self.held.find(start).is_some_and(|run| end <= run.end)
+    }
+
     /// Bytes that are there without a gap.
     #[inline]
     pub fn received(&self) -> u64 {

@@ -13,6 +13,7 @@ use super::recovery::Recovery;
 use super::rtt::RoundTrips;
 use super::segment::{Data, Segment};
 use super::stream::{Piece, Stream};
+use super::trouble::Trouble;
 use crate::rc::{Arrival, Completion, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
 
 /// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`, and what happens when none comes in `timer.rs`.
@@ -51,6 +52,8 @@ pub struct Sender {
     pub(super) failed: Option<Status>,
     pub(super) counters: RequesterCounters,
     pub(super) seen: Counters,
+    /// What the message had met that ended last.
+    trouble: Trouble,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,6 +132,7 @@ impl Sender {
             failed: None,
             counters: RequesterCounters::default(),
             seen: Counters::default(),
+            trouble: Trouble::default(),
         };
         sender.set_pace(config);
         sender
@@ -138,14 +142,14 @@ impl Sender {
     #[inline(never)]
     pub fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.wake(config, now);
-        self.stream.push(work.id, work.len);
+        self.stream.push(work.id, work.len, &self.seen);
         self.note_pace(config, now);
     }
 
     /// Takes a segment of another stream, for which there is room.
     pub(super) fn take(&mut self, config: &Config, now: Time, id: u64, piece: Piece) {
         self.wake(config, now);
-        self.stream.push_piece(id, piece);
+        self.stream.push_piece(id, piece, &self.seen);
     }
 
     fn wake(&mut self, config: &Config, now: Time) {
@@ -357,11 +361,13 @@ impl Sender {
     /// The next message that ended; in the order of posting.
     #[inline]
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.stream.pop_done() {
+        if let Some((id, trouble)) = self.stream.pop_done() {
+            self.trouble = trouble;
             return Some(Completion { id, status: Status::Success });
         }
         let status = self.failed?;
-        let id = self.stream.pop_failed()?;
+        let (id, trouble) = self.stream.pop_failed(&self.seen)?;
+        self.trouble = trouble;
         self.failed = Some(Status::Flushed);
         Some(Completion { id, status })
     }
@@ -427,5 +433,15 @@ impl Sender {
     /// The same, as only TCP counts.
     pub fn seen(&self) -> &Counters {
         &self.seen
+    }
+
+    /// What the message had met that [`Self::poll_completion`] gave last.
+    pub fn trouble(&self) -> &Trouble {
+        &self.trouble
+    }
+
+    /// What a message that has not ended has met so far.
+    pub fn trouble_of(&self, id: u64) -> Option<Trouble> {
+        self.stream.trouble_of(id, &self.seen)
     }
 }

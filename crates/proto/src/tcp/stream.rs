@@ -2,6 +2,9 @@
 
 use std::collections::VecDeque;
 
+use super::counters::Counters;
+use super::trouble::{Gap, Trouble};
+
 /// The messages of a stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Stream {
@@ -16,7 +19,7 @@ pub(super) struct Stream {
     pub(super) posted: u64,
     /// Somebody has more than stands here, and hands it over piece by piece.
     pub(super) more: bool,
-    done: VecDeque<u64>,
+    done: VecDeque<(u64, Trouble)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +29,9 @@ struct Message {
     empty: bool,
     /// Its end is told to the receiver.
     push: bool,
+    trouble: Trouble,
+    /// What the connection had counted when it was posted.
+    before: Counters,
 }
 
 /// A segment to be sent.
@@ -38,18 +44,28 @@ pub(super) struct Piece {
     pub(super) empty: bool,
 }
 
+impl Message {
+    fn new(id: u64, empty: bool, seen: &Counters) -> Self {
+        Self { id, end: 0, empty, push: false, trouble: Trouble::default(), before: *seen }
+    }
+}
+
 impl Stream {
     /// An empty message takes a byte that stands for nothing.
-    pub(super) fn push(&mut self, id: u64, len: u32) {
+    pub(super) fn push(&mut self, id: u64, len: u32, seen: &Counters) {
         self.end += len.max(1) as u64;
         self.posted += 1;
-        self.messages.push_back(Message { id, end: self.end, empty: len == 0, push: true });
+        self.put(Message { push: true, ..Message::new(id, len == 0, seen) });
     }
 
     /// A segment of another stream, which leaves as one of this.
-    pub(super) fn push_piece(&mut self, id: u64, piece: Piece) {
+    pub(super) fn push_piece(&mut self, id: u64, piece: Piece, seen: &Counters) {
         self.end += piece.len as u64;
-        self.messages.push_back(Message { id, end: self.end, empty: piece.empty, push: piece.push });
+        self.put(Message { push: piece.push, ..Message::new(id, piece.empty, seen) });
+    }
+
+    fn put(&mut self, message: Message) {
+        self.messages.push_back(Message { end: self.end, ..message });
     }
 
     /// The next segment from a byte on.
@@ -70,13 +86,26 @@ impl Stream {
 
     /// All bytes before this one have arrived.
     #[inline]
-    pub(super) fn acknowledge(&mut self, una: u64) {
-        while let Some(message) = self.messages.front().copied().filter(|message| message.end <= una) {
-            self.messages.pop_front();
+    pub(super) fn acknowledge(&mut self, una: u64, seen: &Counters) {
+        while let Some(message) = self.messages.front().filter(|message| message.end <= una) {
+            self.done.push_back((message.id, message.trouble.with(&message.before, seen)));
             self.acknowledged = message.end;
+            self.messages.pop_front();
             self.sent -= 1;
-            self.done.push_back(message.id);
         }
+    }
+
+    /// Something has arrived beyond the first byte that has not: a gap in the oldest message.
+    pub(super) fn on_gap(&mut self, gap: Gap) {
+        if let Some(message) = self.messages.front_mut() {
+            message.trouble.on_gap(gap, message.end);
+        }
+    }
+
+    /// What a message that is not acknowledged has met so far.
+    pub(super) fn trouble_of(&self, id: u64, seen: &Counters) -> Option<Trouble> {
+        let message = self.messages.iter().find(|message| message.id == id)?;
+        Some(message.trouble.with(&message.before, seen))
     }
 
     /// The message that a byte belongs to.
@@ -98,11 +127,12 @@ impl Stream {
         self.messages.front().map(|message| message.id)
     }
 
-    pub(super) fn pop_done(&mut self) -> Option<u64> {
+    pub(super) fn pop_done(&mut self) -> Option<(u64, Trouble)> {
         self.done.pop_front()
     }
 
-    pub(super) fn pop_failed(&mut self) -> Option<u64> {
-        self.messages.pop_front().map(|message| message.id)
+    pub(super) fn pop_failed(&mut self, seen: &Counters) -> Option<(u64, Trouble)> {
+        let message = self.messages.pop_front()?;
+        Some((message.id, message.trouble.with(&message.before, seen)))
     }
 }

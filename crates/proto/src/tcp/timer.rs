@@ -3,7 +3,7 @@
 use wiremend_units::{Psn, Span, Time};
 
 use super::cc::{Controller, State};
-use super::config::Config;
+use super::config::{Config, Reordering};
 use super::sender::{Opening, Sender};
 use crate::rc::{Expiry, Op, Status};
 
@@ -25,7 +25,7 @@ impl Sender {
             return None;
         }
         if self.doubt_until <= now {
-            self.find_losses(now);
+            self.find_losses(config, now);
         }
         if self.probe.at <= now {
             self.probe.at = Time::MAX;
@@ -77,8 +77,9 @@ impl Sender {
         }
         self.recovery.begin(State::Loss, self.nxt, self.una, before.bytes, before.threshold);
         (self.recovery.doubles, self.recovery.doubled_bytes) = (0, 0);
+        let by_time = config.sack && config.reordering != Reordering::Segments;
         let disorder = self.rack.window(true, self.rtt.min(), self.rtt.smoothed());
-        self.flight.lose_old(now, if config.sack { self.rack.rtt + disorder } else { Span::ZERO });
+        self.flight.lose_old(now, if by_time { self.rack.rtt + disorder } else { Span::ZERO });
         self.window.bytes = self.flight.pipe + self.window.mss;
         self.control.on_timeout(now);
         self.probe.forget();

@@ -18,7 +18,7 @@ pub(crate) use ping_pong::{Echo, PingPong};
 pub(crate) use poisson::{Arrivals, Pick, Poisson, Sizes};
 pub(crate) use stream::Stream;
 
-use wiremend_measure::Outcome;
+use wiremend_measure::{Outcome, TcpTrouble};
 use wiremend_units::{FlowId, HostId, Time};
 
 use crate::network::Protocol;
@@ -93,6 +93,7 @@ pub(crate) struct Done {
     pub(crate) naks: u32,
     pub(crate) retransmitted_packets: u32,
     pub(crate) retransmitted_bytes: u64,
+    pub(crate) tcp: Option<TcpTrouble>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -115,6 +116,7 @@ impl Done {
             naks: 0,
             retransmitted_packets: 0,
             retransmitted_bytes: 0,
+            tcp: None,
         }
     }
 }

@@ -1,8 +1,10 @@
 //! What a scenario says of TCP, as the core takes it.
 
 use wiremend_proto::tcp::multipath::SUBFLOWS_MAX;
-use wiremend_proto::tcp::{Config, Ecn, cc::Algorithm};
-use wiremend_scenario::{Protocol as Named, Scenario, TcpCongestion, TcpEcn, Transport, Workload};
+use wiremend_proto::tcp::{Config, Ecn, Reordering, cc::Algorithm};
+use wiremend_scenario::{
+    Protocol as Named, Scenario, TcpCongestion, TcpEcn, TcpReordering, Transport, Workload,
+};
 use wiremend_units::HostId;
 
 use super::longest::Longest;
@@ -27,6 +29,12 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         first_window: table.first_window.get(),
         receive_window: table.receive_window.get() as u32,
         sack: table.sack,
+        reordering: match table.reordering {
+            TcpReordering::Adaptive => Reordering::Adaptive,
+            TcpReordering::Fixed => Reordering::Fixed,
+            TcpReordering::Time => Reordering::Time,
+            TcpReordering::Segments => Reordering::Segments,
+        },
         ecn: match table.ecn() {
             TcpEcn::Off => Ecn::Off,
             TcpEcn::Classic => Ecn::Classic,

@@ -6,9 +6,10 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
-use wiremend_measure::{FlowRow, Outcome};
+use wiremend_measure::{FlowRow, Outcome, TcpTrouble};
 use wiremend_proto::cc::{self, Control, Controller};
 use wiremend_proto::rc;
+use wiremend_proto::tcp::Trouble;
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
@@ -19,7 +20,7 @@ use crate::app::{Done, Ended, Post};
 use crate::frame::{self, Frame};
 use crate::ideal;
 use crate::network::{Network, Protocol, Way, purpose};
-use crate::notice::News;
+use crate::notice::{Delivered, News};
 
 pub(super) struct Connection {
     pub(super) requester: RequesterEngine,
@@ -49,6 +50,8 @@ struct Posted {
     message: u64,
     start: Time,
     delivered: Option<Time>,
+    /// Segments of it that a link has sent again.
+    mended: u16,
     /// The connection's counters when it was posted.
     before: rc::RequesterCounters,
 }
@@ -71,7 +74,7 @@ impl Connection {
 }
 
 impl Posted {
-    fn done(&self, after: &rc::RequesterCounters, outcome: Outcome) -> Done {
+    fn done(&self, after: &rc::RequesterCounters, trouble: Option<Trouble>, outcome: Outcome) -> Done {
         let before = &self.before;
         Done {
             outcome,
@@ -80,6 +83,7 @@ impl Posted {
             naks: after.naks - before.naks,
             retransmitted_packets: (after.retransmitted_packets - before.retransmitted_packets) as u32,
             retransmitted_bytes: after.retransmitted_bytes - before.retransmitted_bytes,
+            tcp: trouble.map(|trouble| told(&trouble, self.mended)),
         }
     }
 }
@@ -104,6 +108,7 @@ impl Host {
             message,
             start: cx.now,
             delivered: None,
+            mended: 0,
             before: connection.requester.counters(),
         });
         cx.tally.open += u64::from(post.ends_flow);
@@ -325,7 +330,8 @@ impl Host {
         let posted = connection.posted.pop_front().expect("a completion answers a post");
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");
         let outcome = outcome_of(completion.status);
-        let mut done = posted.done(&connection.requester.counters(), outcome);
+        let requester = &connection.requester;
+        let mut done = posted.done(&requester.counters(), requester.trouble(), outcome);
         let protocol = connection.requester.protocol();
         if cx.net.transport.op == rc::Op::Read && protocol == Protocol::Rdma && outcome == Outcome::Finished {
             // What a READ asks for is delivered where it completes.
@@ -358,7 +364,8 @@ impl Host {
         self.send_notice(cx, dst, News::Close { qp: responder_number(self.id, slot), serial });
     }
 
-    pub(super) fn on_delivered(&mut self, requester: QpNum, serial: u32, message: u32, at: Time) {
+    pub(super) fn on_delivered(&mut self, delivered: &Delivered) {
+        let Delivered { requester, serial, message, mended, at } = *delivered;
         let Some(connection) = self.connections.get_mut(requester.get() as usize) else { return };
         if connection.serial != serial {
             return;
@@ -368,6 +375,7 @@ impl Host {
         let message = first + (u64::from(message).wrapping_sub(first) & 0xFF_FFFF);
         if let Ok(index) = connection.posted.binary_search_by_key(&message, |posted| posted.message) {
             connection.posted[index].delivered = Some(at);
+            connection.posted[index].mended = mended;
         }
     }
 
@@ -382,7 +390,8 @@ impl Host {
             }
             for posted in std::mem::take(&mut connection.posted) {
                 let Some(flow) = posted.flow else { continue };
-                let done = posted.done(&after, outcome);
+                let trouble = self.connections[slot].requester.trouble_of(posted.message);
+                let done = posted.done(&after, trouble, outcome);
                 let (bytes, start) = (posted.bytes, posted.start);
                 let ended = Ended { flow, dst, bytes, start, end: cx.now, entropy, round_trip: false, done };
                 cx.tally.rows.push(self.row(cx.net, protocol, &ended));
@@ -420,6 +429,7 @@ impl Host {
             naks: ended.done.naks,
             retransmitted_packets: ended.done.retransmitted_packets,
             retransmitted_bytes: ended.done.retransmitted_bytes,
+            tcp: ended.done.tcp,
         }
     }
 }
@@ -429,6 +439,20 @@ impl Host {
 /// Responders tell them apart by host anyway.
 fn responder_number(host: HostId, slot: u32) -> QpNum {
     QpNum::new(1 << 23 | (host.0.wrapping_mul(0x009E_3779).wrapping_add(slot) & 0x7F_FFFF))
+}
+
+/// What a message of TCP has met, as rows tell it.
+fn told(trouble: &Trouble, mended: u16) -> TcpTrouble {
+    TcpTrouble {
+        mended: u32::from(mended),
+        sacked_bytes: trouble.sacked_bytes,
+        gap_bytes: trouble.gap_bytes,
+        unsent_bytes: trouble.unsent_bytes,
+        recoveries: trouble.recoveries,
+        undone: trouble.undone,
+        probes: trouble.probes,
+        twice: trouble.twice,
+    }
 }
 
 fn outcome_of(status: rc::Status) -> Outcome {

@@ -14,7 +14,7 @@ use super::nic::Sender;
 use super::{Context, Host};
 use crate::cause;
 use crate::frame::{Frame, Kind};
-use crate::notice::News;
+use crate::notice::{Delivered, News};
 
 /// A connection that ends here.
 pub(super) struct Responding {
@@ -27,6 +27,8 @@ pub(super) struct Responding {
     pub(super) entropy: u16,
     /// The class of what came last: answers have it too.
     pub(super) class: u8,
+    /// Segments that a link had to send again, since the last message.
+    pub(super) mended: u16,
     notification: Notification,
     /// The number behind the last READ response sent for the first time.
     pub(super) answered: Option<Psn>,
@@ -55,6 +57,7 @@ impl Responding {
             port,
             entropy: 0,
             class,
+            mended: 0,
             notification: Notification::default(),
             answered: None,
             queued: false,
@@ -216,17 +219,19 @@ impl Host {
         self.kick(cx);
     }
 
+    #[inline(never)]
     fn on_message(&mut self, cx: &mut Context<'_>, slot: u32, message: rc::Message) {
         let context = self.contexts.get_mut(slot);
         let (peer, port) = (context.peer, context.port);
         let (requester, serial) = (context.requester, context.serial);
+        let mended = std::mem::take(&mut context.mended);
         if message.op == rc::Op::Read {
             return;
         }
         self.counters.delivered_bytes += u64::from(message.len);
         self.counters.delivered_messages += 1;
-        let news = News::Delivered { requester, serial, message: message.msn, at: cx.now };
-        self.send_notice(cx, peer, news);
+        let delivered = Delivered { requester, serial, message: message.msn, mended, at: cx.now };
+        self.send_notice(cx, peer, News::Delivered(delivered));
         if let Some(index) = self.apps.iter().position(|placed| placed.port == port) {
             self.with_app(cx, index, |app, now, actions| app.on_receive(now, peer, actions));
         }

@@ -167,6 +167,16 @@ impl RequesterEngine {
         }
     }
 
+    /// What the message had met that completed last, if it was one of TCP.
+    pub(super) fn trouble(&self) -> Option<tcp::Trouble> {
+        if let Self::Tcp(half) = self { Some(*half.trouble()) } else { None }
+    }
+
+    /// The same of one that is still under way.
+    pub(super) fn trouble_of(&self, message: u64) -> Option<tcp::Trouble> {
+        if let Self::Tcp(half) = self { half.trouble_of(message) } else { None }
+    }
+
     /// What its frames are, and whether switches may mark them.
     #[inline]
     pub(super) fn kind(&self, transport: &Transport) -> (Kind, Ecn) {
@@ -241,6 +251,11 @@ impl ResponderEngine {
             Self::Tcp(half) => half.on_packet(transport.tcp(), now, &as_marked(frame)),
             Self::Multipath(half) => half.on_packet(transport.multipath(), now, &as_marked(frame)),
         }
+    }
+
+    /// A segment has nothing that is not there already.
+    pub(super) fn has_all_of(&self, frame: &Frame) -> bool {
+        if let Self::Tcp(half) = self { half.has_all_of(&frame.packet) } else { false }
     }
 
     /// A request has completed messages of which its outcome does not tell.

@@ -268,9 +268,7 @@ impl Host {
                     self.counters.steps.add(&steps);
                 }
             }
-            News::Delivered { requester, serial, message, at } => {
-                self.on_delivered(requester, serial, message, at);
-            }
+            News::Delivered(delivered) => self.on_delivered(&delivered),
             News::Expired { qp, serial, expiry } => {
                 let cause = self.contexts.cause(from, qp, serial, &expiry);
                 if expiry.dummy {

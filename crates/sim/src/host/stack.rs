@@ -52,9 +52,22 @@ impl Host {
             self.on_response(cx, frame);
             return;
         }
+        if frame.replica > 0 {
+            self.note_mended(frame);
+        }
         self.on_request(cx, frame);
         if let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) {
             self.note_answer(cx, slot);
+        }
+    }
+
+    /// A segment comes as a link has sent it again, and was missing.
+    #[cold]
+    fn note_mended(&mut self, frame: &Frame) {
+        let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) else { return };
+        let context = self.contexts.get_mut(slot);
+        if context.serial == frame.serial && !context.responder.has_all_of(frame) {
+            context.mended = context.mended.saturating_add(1);
         }
     }
 

@@ -151,7 +151,7 @@ impl Wires {
                 (id, Some(Header::Link(signal)))
             }
             Transmit::Again(signal, kept) => {
-                let frame = *self.frames.get(kept);
+                let frame = self.frames.get(kept).sent_again();
                 guard.resent.add(u64::from(frame.len));
                 (self.frames.insert(frame), Some(Header::Link(signal)))
             }
@@ -179,7 +179,9 @@ impl Wires {
             Next::Copy(header, id) => {
                 // It has been a copy that is kept until now.
                 self.kept -= 1;
-                guard.resent.add(u64::from(self.frames.get(id).len));
+                let frame = self.frames.get_mut(id);
+                *frame = frame.sent_again();
+                guard.resent.add(u64::from(frame.len));
                 (id, Some(header))
             }
             Next::Own(header) => {

@@ -1,7 +1,7 @@
 //! How losses are found and repaired.
 
-use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::{Algorithm, State};
+use wiremend_proto::tcp::{Config, Reordering, Trouble};
 use wiremend_units::{Span, Time};
 
 use crate::config;
@@ -85,6 +85,50 @@ fn the_reordering_window_adapts_to_disorder() {
     let count = |part: &[crate::pair::Sighting]| part.iter().filter(|of| of.again).count();
     let (early, later) = (count(&pair.sent[..half]), count(&pair.sent[half..]));
     assert!(early > 0 && early < 20 && later == 0, "{early} and {later}");
+}
+
+/// Without adaptation the same disorder is taken for losses again and again; three segments that overtake are always enough (RFC 6675 §4).
+#[test]
+fn a_fixed_window_learns_nothing() {
+    let needless = |reordering, late_us| {
+        let config = Config { first_window: 100, reordering, ..config(Algorithm::Reno) };
+        let mut pair = Pair::new(config).rule(move |of| match of.nth {
+            5 => Fate::Late(Span::from_ns(1_500)),
+            nth if !of.again && nth % 25 == 3 => Fate::Late(Span::from_us(late_us)),
+            _ => Fate::Pass,
+        });
+        pair.post(3_000_000);
+        assert!(pair.run());
+        pair.again().len()
+    };
+    let [adaptive, fixed, segments] = [Reordering::Adaptive, Reordering::Fixed, Reordering::Segments]
+        .map(|reordering| needless(reordering, 13));
+    assert!(adaptive < 20 && fixed > 60 && segments > 100, "{adaptive}, {fixed} and {segments}");
+    assert_eq!(needless(Reordering::Time, 4), 0);
+    // A quarter of the round trip is 5 µs.
+    assert_eq!((needless(Reordering::Fixed, 4), needless(Reordering::Segments, 2)), (0, 0));
+    assert!(needless(Reordering::Segments, 4) > 100);
+}
+
+/// A message tells what it met: the fourth of twenty segments comes late, when ten were sent and 12 µs had passed.
+#[test]
+fn a_message_tells_what_it_met() {
+    let mut pair = Pair::new(config(Algorithm::Reno)).rule(|of| match of.nth {
+        4 => Fate::Late(Span::from_us(5)),
+        _ => Fate::Pass,
+    });
+    pair.post(5_000);
+    pair.post(15_000);
+    assert_eq!(pair.sender.trouble_of(2), Some(Trouble::default()));
+    assert!(pair.run_until(Time::ZERO + Span::from_us(31)));
+    let first = *pair.sender.trouble();
+    assert_eq!(
+        (first.sacked_bytes, first.gap_bytes, first.unsent_bytes, first.recoveries),
+        (4_000, 2_000, 0, 1)
+    );
+    assert!(pair.run());
+    assert_eq!(pair.completions.len(), 2);
+    assert_eq!((pair.sender.trouble().sacked_bytes, pair.sender.trouble_of(2)), (0, None));
 }
 
 /// RFC 8985 §6.2: a copy that is lost too is found by what was sent after it, without the timer.

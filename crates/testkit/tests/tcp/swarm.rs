@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use wiremend_proto::rc::Status;
 use wiremend_proto::tcp::cc::Algorithm;
-use wiremend_proto::tcp::{Config, Ecn};
+use wiremend_proto::tcp::{Config, Ecn, Reordering};
 use wiremend_testkit::Luck;
 use wiremend_units::{Span, Time};
 
@@ -50,6 +50,8 @@ pub(super) fn configs() -> impl Strategy<Value = Config> {
             receive_window,
             tick,
             sack: bits.0,
+            reordering: [Reordering::Adaptive, Reordering::Fixed, Reordering::Time, Reordering::Segments]
+                [quick_acks as usize % 4],
             tail_probe: bits.1,
             pacing: bits.2,
             handshake: bits.3,

@@ -11,12 +11,14 @@ mod buffers;
 mod consecutive;
 mod cubic;
 mod delay;
+mod groups;
 mod headers;
 mod large;
 mod loss;
 mod mechanisms;
 mod multi_packet;
 mod recirculation;
+mod reordering;
 mod selective;
 mod single_packet;
 mod speed;
@@ -39,7 +41,14 @@ pub(super) const CLAIMS: &[Claim] = &[
     headers::CLAIM,
     backpressure::CLAIM,
 ];
-pub(super) const TRANSPORTS: &[Claim] =
-    &[single_packet::CLAIM, multi_packet::CLAIM, large::CLAIM, mechanisms::CLAIM, cubic::CLAIM, timeline::CLAIM];
+pub(super) const TRANSPORTS: &[Claim] = &[
+    single_packet::CLAIM,
+    multi_packet::CLAIM,
+    large::CLAIM,
+    groups::CLAIM,
+    mechanisms::CLAIM,
+    cubic::CLAIM,
+    timeline::CLAIM,
+];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
-pub(super) const OWN: &[Claim] = &[selective::CLAIM];
+pub(super) const OWN: &[Claim] = &[selective::CLAIM, reordering::CLAIM];

@@ -123,7 +123,8 @@ mod tests {
         let mut now = Time::ZERO + Span::from_ms(1_000);
         for _ in 0..rounds {
             now += round_trip;
-            for _ in 0..segments {
+            let full = segments;
+            for _ in 0..full {
                 // A curve that is flat: Reno alone is what lets it grow.
                 segments += ticked.grow(now, segments, [MSS, MSS], true, || 0);
             }

@@ -69,7 +69,7 @@ impl Sender {
 
     /// Takes a message. On a connection that was given up it completes as flushed.
     pub fn post(&mut self, config: &Config, now: Time, work: Work) {
-        self.stream.push(work.id, work.len);
+        self.stream.push(work.id, work.len, &Counters::default());
         self.note_pace(config, now);
     }
 
@@ -230,7 +230,7 @@ impl Sender {
         }
         if let Some(ack) = widen(self.una, data).filter(|ack| *ack > self.una && *ack <= self.nxt) {
             self.una = ack;
-            self.stream.acknowledge(ack);
+            self.stream.acknowledge(ack, &Counters::default());
         }
         self.note_pace(config, now);
     }
@@ -306,11 +306,11 @@ impl Sender {
     /// The next message that ended; in the order of posting.
     #[inline]
     pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.stream.pop_done() {
+        if let Some((id, _)) = self.stream.pop_done() {
             return Some(Completion { id, status: Status::Success });
         }
         let status = self.failed?;
-        let id = self.stream.pop_failed()?;
+        let (id, _) = self.stream.pop_failed(&Counters::default())?;
         self.failed = Some(Status::Flushed);
         Some(Completion { id, status })
     }
