@@ -19,35 +19,38 @@ const CLAIM: Claim = Claim {
     source: source!("not asked there: it measured kernels"),
     paper: "Figures of TCP over a corrupting link are those of Linux; a simulator must have them too where it simulates the same",
     method: "wiremend lab tcp: this machine's kernel over a link of 200 Mb/s and 100 µs that corrupts frames both ways, with a queue of 256 KiB, a path of 4 ms each way behind it, and real relays; and claims/kernel, \
-             the same chain simulated with the kernel's timers (20 s from each of 3 seeds; quick 5 s from one). CUBIC and BBR, at 1e-4, 1e-3 and 1e-2 (quick the last two), corrupting and protected. Goodput is told as a share of what the same control has over the \
-             clean link, which protects too; of the kernel it is the median of 5 rounds of 4 s (quick 1 of 2 s). They agree (reproduced) if the two shares differ by at most 15 % where the kernel keeps at least half, and by at most a factor of 1.6 where it keeps less: \
-             2 s with a loss of 1e-2 see some twenty losses",
+             the same chain simulated with the kernel's timers and clock. CUBIC and BBR, at 1e-4, 1e-3 and 1e-2 (quick the last alone), corrupting and protected: transfers of 4 s, 6 rounds in the lab and 10 seeds in the simulator (quick 2 s, 2 rounds, 4 seeds). Goodput from \
+             the first byte on is told as a share of what the same control has over the clean link, which protects too. They agree (reproduced) if the mean shares differ by at most 15 % (quick 30 %) where the kernel keeps at least half, and by at most a factor of 1.5 (quick 1.6) where it keeps less: \
+             4 s at a loss of 1e-3 see some twenty losses, and what else a machine does disturbs its kernel",
     runs,
     judge,
 };
 
 const CONTROLS: [&str; 2] = ["cubic", "bbr"];
 const MEASURED: [State; 2] = [State::Corrupting, State::Protected];
-/// By how much shares may differ.
-const ALIKE: f64 = 1.15;
-const ALIKE_WHERE_LITTLE_IS_KEPT: f64 = 1.6;
+/// A share below which losses decide on it.
 const LITTLE: f64 = 0.5;
 
 fn losses(effort: Effort) -> &'static [f64] {
-    effort.choose(&[1e-3, 1e-2], &[1e-4, 1e-3, 1e-2])
+    effort.choose(&[1e-2], &[1e-4, 1e-3, 1e-2])
 }
 
 fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
-    1..=effort.choose(1, 3)
+    1..=effort.choose(4, 10)
+}
+
+/// How long a transfer lasts.
+fn seconds(effort: Effort) -> u32 {
+    effort.choose(2, 4)
 }
 
 fn run(control: &str, loss: f64, state: State, seed: u64, effort: Effort) -> Run {
     let run = Run::of("claims/kernel")
         .variant(state.name())
         .set("transport.tcp.congestion", control)
-        .set("stop.after", effort.choose("5s", "20s"))
+        .set("stop.after", format!("{}s", seconds(effort)))
         .seed(seed)
-        .seconds(effort.choose(0.2, 0.8));
+        .seconds(effort.choose(0.06, 0.12));
     if state == State::Clean { run } else { run.set("impair.0.rate", loss) }
 }
 
@@ -62,21 +65,21 @@ fn runs(effort: Effort) -> Vec<Run> {
 
 /// Goodput as a share of clean, from several trials.
 struct Share {
-    median: f64,
+    mean: f64,
     least: f64,
     most: f64,
 }
 
 impl Share {
-    fn of(mut shares: Vec<f64>) -> Option<Self> {
-        shares.sort_by(f64::total_cmp);
-        let (least, most) = (*shares.first()?, *shares.last()?);
-        Some(Self { median: shares[shares.len() / 2], least, most })
+    fn of(shares: &[f64]) -> Option<Self> {
+        let least = shares.iter().copied().reduce(f64::min)?;
+        let most = shares.iter().copied().reduce(f64::max)?;
+        Some(Self { mean: shares.iter().sum::<f64>() / shares.len() as f64, least, most })
     }
 
     fn text(&self) -> String {
-        let [median, least, most] = [self.median, self.least, self.most].map(human::percent);
-        format!("{median} % ({least} to {most})")
+        let [mean, least, most] = [self.mean, self.least, self.most].map(human::percent);
+        format!("{mean} % ({least} to {most})")
     }
 }
 
@@ -95,11 +98,12 @@ impl Pair {
     }
 
     fn ratio(&self) -> f64 {
-        self.simulator.median / self.kernel.median
+        self.simulator.mean / self.kernel.mean
     }
 
-    fn band(&self) -> f64 {
-        if self.kernel.median < LITTLE { ALIKE_WHERE_LITTLE_IS_KEPT } else { ALIKE }
+    /// By which factor the shares may differ.
+    fn band(&self, effort: Effort) -> f64 {
+        if self.kernel.mean < LITTLE { effort.choose(1.6, 1.5) } else { effort.choose(1.3, 1.15) }
     }
 
     fn row(&self) -> Vec<String> {
@@ -122,20 +126,21 @@ fn judge(results: &Results<'_>) -> Finding {
     let wanted = labs.len() * CONTROLS.len() * MEASURED.len();
     judgement.must("states measured by both", number(pairs.len() as f64).at_least(wanted as f64));
     for pair in &pairs {
-        let band = pair.band();
+        let band = pair.band(results.effort());
         let what = format!("the simulator's share by the kernel's, {}", pair.name());
         judgement.must(what, number(pair.ratio()).between(1.0 / band, band));
     }
     judgement.table(&["", "kernel", "simulator", "ratio"], pairs.iter().map(Pair::row).collect());
     judgement.plot("w4", &figure(&pairs));
     let told = |pair: &Pair| {
-        let [kernel, simulator] = [&pair.kernel, &pair.simulator].map(|share| human::percent(share.median));
+        let [kernel, simulator] = [&pair.kernel, &pair.simulator].map(|share| human::percent(share.mean));
         format!("{} {kernel} and {simulator} %", pair.name())
     };
     let told: Vec<_> = pairs.iter().filter(|pair| pair.state == State::Corrupting).map(told).collect();
     judgement.finding(
         format!("Kept by kernel and simulator: {}", told.join("; ")),
-        "Both run the same algorithms over the same delays and queue; what differs is what a processor adds to the round trip of a laboratory, in which four processes share it with the kernel",
+        "Both go by the same algorithms, delays and queue. CUBIC of RFC 9438 would keep 1.4 times as much at 1e-2: Linux counts whole segments, and while the window stays looks at its curve only 32 times in a second, which is \
+         less often than round trips of 8.4 ms come; the simulator does so too where hosts have a clock that ticks. What is left is the processor's share of a round trip in the lab, where four processes share it with the kernel",
     )
 }
 
@@ -143,27 +148,29 @@ fn pair(results: &Results<'_>, lab: &Value, control: &'static str, loss: f64, st
     let effort = results.effort();
     let goodput =
         |state, seed| results.of(&run(control, loss, state, seed, effort)).summary.goodput_bps as f64;
-    let simulated = seeds(effort).map(|seed| goodput(state, seed) / goodput(State::Clean, seed)).collect();
-    let kernel = Share::of(of_clean(lab, control, state)?)?;
-    Some(Pair { control, loss, state, kernel, simulator: Share::of(simulated)? })
+    let simulated: Vec<_> =
+        seeds(effort).map(|seed| goodput(state, seed) / goodput(State::Clean, seed)).collect();
+    let kernel = Share::of(&of_clean(lab, control, state)?)?;
+    Some(Pair { control, loss, state, kernel, simulator: Share::of(&simulated)? })
 }
 
 /// Shares round by round: what else the machine did hit a round's states alike.
 fn of_clean(lab: &Value, control: &str, state: State) -> Option<Vec<f64>> {
     let all = lab["goodputs"].as_array()?.iter().find(|goodput| goodput["control"] == control)?;
-    let rounds = |state: State| all["states"][state as usize]["bps"].as_array();
+    let rounds = |state: State| all["states"][state as usize]["tenths"].as_array();
+    let bytes = |tenths: &Value| Some(tenths.as_array()?.iter().filter_map(Value::as_f64).sum::<f64>());
     let shares = rounds(state)?.iter().zip(rounds(State::Clean)?);
-    shares.map(|(bps, clean)| Some(bps.as_f64()? / clean.as_f64()?)).collect()
+    shares.map(|(tenths, clean)| Some(bytes(tenths)? / bytes(clean)?)).collect()
 }
 
 /// In a process of its own: it makes networks, for which a process must have one thread.
 fn lab(loss: f64, effort: Effort) -> Option<Value> {
     let program = std::env::current_exe().ok()?;
-    let [rounds, seconds] = effort.choose(["1", "2"], ["5", "4"]);
+    let rounds = effort.choose("2", "6");
     let output = Command::new(program)
         .args(["lab", "tcp", "--json", "--bulk", "--rate", "200Mbps"])
         .args(["--loss", &loss.to_string(), "--cc", &CONTROLS.join(",")])
-        .args(["--rounds", rounds, "--seconds", seconds])
+        .args(["--rounds", rounds, "--seconds", &seconds(effort).to_string()])
         .output()
         .ok()?;
     serde_json::from_slice(&output.stdout).ok()
@@ -173,7 +180,7 @@ fn figure(pairs: &[Pair]) -> Plot {
     let curves = CONTROLS.into_iter().flat_map(|control| {
         let curve = move |who: &str, share: fn(&Pair) -> &Share| {
             let meant = |pair: &&Pair| pair.control == control && pair.state == State::Corrupting;
-            let points = pairs.iter().filter(meant).map(|pair| (pair.loss, share(pair).median)).collect();
+            let points = pairs.iter().filter(meant).map(|pair| (pair.loss, share(pair).mean)).collect();
             Curve { name: format!("{control}, {who}"), points, line: Line::Marked }
         };
         [curve("kernel", |pair| &pair.kernel), curve("simulator", |pair| &pair.simulator)]
