@@ -20,7 +20,7 @@ pub(super) const CLAIM: Claim = Claim {
             in D, with up to 1300 MSS pending, and much longer. How many flows are in a group is printed in the figure alone, which the text does not repeat",
     method: "Flow after flow on a connection of its own, handshake included, over a 100G link that loses 1.16e-3: 24 387 B (200 000 flows; quick 8000) and 2 MB (4000; quick 120), a round \
              trip of 30 µs, segments of 1448 B, Linux' first window of 10, over the prototype with its two copies and with one, and over the hardened protocol. A flow's group \
-             follows from what its sender was told and when. Reproduced if a link brought a frame of every flow in a group; if no flow in A and B, and at least 95 % in C and D, takes \
+             follows from what its sender was told and when. Reproduced if a link brought a frame of every flow in a group, but for frames whose copies were lost too; if no flow in A and B, and at least 95 % in C and D, takes \
              something for lost; if of A to C none takes longer than flows over the ordered mode that lost a frame (within 1 %), whose window is never reduced; if at most 7 MSS are pending in D, which is smaller than C; if \
              the groups have the sizes that follow from a first window of 10 of 17 segments (positions 8 and 9 of 15 are A, 15 and 16 B, 1 to 3 D; the interval holds the share); if with one \
              copy, and over the hardened protocol, the median of D is half to two round trips longer than without loss; and if of 2 MB flows as many are hit as chance gives, D is a larger part, 1200 to 1381 MSS are \
@@ -101,7 +101,7 @@ fn judge(results: &Results<'_>) -> Finding {
         number(median(&outcome(FLOW_BYTES, TWO).met(Group::D)) / median(&outcome(FLOW_BYTES, TWO).met(Group::C))).at_least(1.0 + SAME),
         "The prototype sends two copies and removes none in this mode, so that both reach the host. What the second copy doubles is told to the sender (DSACK), which takes it for \
          the answer to its own needless copy and undoes the reduction at once (RFC 3708), a round trip before that copy can come. With one copy, or where the link removes the second, D takes a round trip \
-         longer, as printed",
+         longer, as printed. Whether the testbed's kernel undoes so is not printed",
     );
     judgement.bars("l12-groups", &figure(results));
     judgement.table(&COLUMNS, rows(results));
@@ -167,7 +167,7 @@ fn finished(judgement: &mut Judgement, way: Way, outcome: &Outcome) {
         GROUPS.iter().map(|group| outcome.met(*group)).map(|met| met.flows - met.mended).sum();
     judgement.must(
         format!("affected flows without a frame that the link brought, {}", way.name),
-        count(unmended).is(0),
+        number(unmended as f64).at_most(summary.protection.lost as f64),
     );
 }
 
