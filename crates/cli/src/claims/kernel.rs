@@ -43,7 +43,7 @@ fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
 /// How long a transfer lasts.
 const SECONDS: u32 = 2;
 
-fn run(control: &str, loss: f64, state: State, seed: u64, effort: Effort) -> Run {
+fn run(control: &str, loss: f64, state: State, seed: u64) -> Run {
     let run = Run::of("claims/kernel")
         .variant(state.name())
         .set("transport.tcp.congestion", control)
@@ -55,7 +55,7 @@ fn run(control: &str, loss: f64, state: State, seed: u64, effort: Effort) -> Run
 
 fn runs(effort: Effort) -> Vec<Run> {
     let at = |control, loss| {
-        let of = move |state| seeds(effort).map(move |seed| run(control, loss, state, seed, effort));
+        let of = move |state| seeds(effort).map(move |seed| run(control, loss, state, seed));
         State::ALL.into_iter().flat_map(of)
     };
     let of = |control| losses(effort).iter().flat_map(move |&loss| at(control, loss));
@@ -145,8 +145,7 @@ fn judge(results: &Results<'_>) -> Finding {
 
 fn pair(results: &Results<'_>, lab: &Value, control: &'static str, loss: f64, state: State) -> Option<Pair> {
     let effort = results.effort();
-    let goodput =
-        |state, seed| results.of(&run(control, loss, state, seed, effort)).summary.goodput_bps as f64;
+    let goodput = |state, seed| results.of(&run(control, loss, state, seed)).summary.goodput_bps as f64;
     let simulated: Vec<_> =
         seeds(effort).map(|seed| goodput(state, seed) / goodput(State::Clean, seed)).collect();
     let kernel = Share::of(&of_clean(lab, control, state)?)?;
