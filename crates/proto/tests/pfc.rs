@@ -17,6 +17,7 @@ fn config() -> Config {
         resume_offset: Bytes::new(2_000),
         lossless: 1 << CLASS,
         quanta: Quanta(1_000),
+        copies: 1,
         frame_max: Bytes::new(1_000),
         ports: vec![port; 2],
     }
@@ -149,6 +150,29 @@ fn who_was_not_told_to_stop_is_not_told_to_go_on() {
     assert!(buffer.is_due(0));
     assert_eq!(buffer.poll_transmit(at(0), 0), None);
     assert_eq!((buffer.counters().frames, buffer.is_due(0)), (0, false));
+}
+
+/// Copies say what is so when they leave, and all of it that may have been missed.
+#[test]
+fn what_is_said_is_said_as_often_as_told() {
+    let mut buffer = Buffer::new(Config { copies: 3, ..config() }).unwrap();
+    let say = |buffer: &mut Buffer, ns: u64| buffer.poll_transmit(at(ns), 0);
+    fill(&mut buffer, 0, 9);
+    for ns in 0..3 {
+        assert_eq!(say(&mut buffer, ns), Some(says(1_000)));
+    }
+    assert_eq!((say(&mut buffer, 3), buffer.next_timeout()), (None, Some(at(2_560))));
+    // Told to go on, and of that to stop and go on again before the copies are out: it never hears of the second stop.
+    drain(&mut buffer, 0, 9);
+    assert_eq!(say(&mut buffer, 4), Some(says(0)));
+    fill(&mut buffer, 0, 9);
+    drain(&mut buffer, 0, 9);
+    for ns in 5..8 {
+        assert_eq!(say(&mut buffer, ns), Some(says(0)));
+    }
+    assert_eq!(say(&mut buffer, 8), None);
+    let counters = buffer.counters();
+    assert_eq!((counters.pauses, counters.resumes, counters.refreshes, counters.frames), (1, 1, 0, 7));
 }
 
 #[test]

@@ -30,6 +30,7 @@ const LIBRARY: &[Shipped] = shipped![
     "incast.toml",
     "deadlock.toml",
     "victim.toml",
+    "pauses.toml",
     "congestion.toml",
     "balance.toml",
     "trimming.toml",

@@ -263,11 +263,6 @@ fn check_lossless(scenario: &Scenario, lossless: &Lossless) -> Result<(), Misfit
             "the ports of a lossless switch share its buffer, and `topology.buffer` limits each of them; leave that out",
         );
     }
-    if let Some(protect) = scenario.protects.first() {
-        let why = "links between lossless switches cannot be protected yet: what a link holds back and hands on at once \
-                   overruns headroom; leave out [[protect]], or [switch.lossless]";
-        return Err((protect.place, why.to_owned()));
-    }
     check_delay(lossless.reaction)
 }
 

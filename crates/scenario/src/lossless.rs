@@ -56,6 +56,10 @@ pub struct Lossless {
     /// How long a neighbour is told to stop, in units of 512 bit times of its link.
     #[serde(default = "quanta")]
     pub quanta: Within<u16, 1, 65_535>,
+    /// How often each PFC frame is sent, one right after the other. The standard says once; where links corrupt, a pause that is lost
+    /// costs all that comes until it is said again.
+    #[serde(default = "copies")]
+    pub copies: Within<u8, 1, 8>,
     /// How long ports take from reading a PFC frame to obeying it.
     #[serde(default, with = "value")]
     #[schemars(with = "Shown<Span>")]
@@ -76,6 +80,10 @@ fn resume_offset() -> Bytes {
 
 fn quanta() -> Within<u16, 1, 65_535> {
     Within::fixed(u16::MAX)
+}
+
+fn copies() -> Within<u8, 1, 8> {
+    Within::fixed(1)
 }
 
 impl Lossless {

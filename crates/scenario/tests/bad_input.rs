@@ -411,10 +411,14 @@ fn lossless_switches_that_cannot_be_are_refused() {
     const ALPHA: &str =
         "expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or \"1/8\"";
     for (table, message) in [
-        ("[switch.lossless]".to_owned(), "s.toml:17:1: missing field `classes`; it has no default".to_owned()),
+        (
+            "[switch.lossless]".to_owned(),
+            "s.toml:17:1: missing field `classes`; it has no default".to_owned(),
+        ),
         (
             "[switch.lossless]\nclasses = []".to_owned(),
-            "s.toml:18:11: no class is lossless; name at least one, or leave out [switch.lossless]".to_owned(),
+            "s.toml:18:11: no class is lossless; name at least one, or leave out [switch.lossless]"
+                .to_owned(),
         ),
         (
             "[switch.lossless]\nclasses = [0, 1, 2, 3, 4, 5, 6, 7, 0]".to_owned(),
@@ -442,12 +446,6 @@ fn lossless_switches_that_cannot_be_are_refused() {
         (
             format!("{CLASSES}quanta = 65536"),
             "s.toml:19:10: 65536 is out of range; expected a whole number from 1 to 65535".to_owned(),
-        ),
-        (
-            format!("{CLASSES}[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\""),
-            "s.toml:19:1: links between lossless switches cannot be protected yet: what a link holds back and hands on at \
-             once overruns headroom; leave out [[protect]], or [switch.lossless]"
-                .to_owned(),
         ),
     ] {
         assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");

@@ -31,6 +31,8 @@ pub(crate) struct Lossless {
     /// What the sender over a lane was told, by lane.
     told: Vec<Told>,
     reaction: Span,
+    /// A protected port has let go of a frame while some neighbour had to wait.
+    has_let_go: bool,
     /// What is done about deadlocks.
     pub(crate) care: Care,
 }
@@ -140,6 +142,7 @@ impl Lossless {
             senders,
             told: vec![Told::NOTHING; graph.lane_count() as usize],
             reaction,
+            has_let_go: false,
             care: Care::default(),
         }
     }
@@ -216,6 +219,19 @@ impl Lossless {
         }
     }
 
+    /// A frame leaves by a protected port.
+    pub(crate) fn let_go(&mut self, lane: LaneId, ingress: u16, class: u8, len: u16) {
+        let buffer = self.buffer_of(lane);
+        let was_stopping = buffer.is_stopping();
+        buffer.release(ingress, class, len);
+        self.has_let_go |= was_stopping;
+    }
+
+    /// Whether that may have changed what a neighbour is to be told, once.
+    pub(crate) fn take_let_go(&mut self) -> bool {
+        std::mem::take(&mut self.has_let_go)
+    }
+
     /// When the sender over `lane` had to hold something until `end`, as far as it was logged.
     pub(crate) fn pause_log(&self, lane: LaneId, end: Time) -> Vec<PauseInterval> {
         let Some(log) = &self.care.log else { return Vec::new() };
@@ -274,8 +290,9 @@ impl Wires {
             return;
         }
         let port = &mut self.ports[lane.index()];
+        let is_guarded = port.flags.has(PortFlags::GUARDED);
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        if egress.is_free(now, class, port.busy_until) {
+        if !is_guarded && egress.is_free(now, class, port.busy_until) {
             self.transmit(now, lane, id);
             return;
         }
@@ -289,6 +306,10 @@ impl Wires {
         let was_stopping = switch.buffer.is_stopping();
         if switch.buffer.admit(ingress, class, len) == Admission::Dropped {
             self.drop_frame(now, lane, id);
+        } else if is_guarded {
+            let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+            egress.admit(now, Waiting { frame: id, len, ingress, cost }, class);
+            self.pump(now, lane);
         } else {
             switch.occupy(port);
             let port = &mut self.ports[lane.index()];
@@ -304,6 +325,10 @@ impl Wires {
 
     /// A port of a lossless switch may have something to do: to start a frame, or to speak.
     pub(crate) fn on_lossless_free(&mut self, now: Time, lane: LaneId) {
+        if self.ports[lane.index()].flags.has(PortFlags::GUARDED) {
+            self.on_guard_time(now, lane);
+            return;
+        }
         self.catch_up(now, lane);
         self.speak(now, lane);
         self.arm_lossless(now, lane);
@@ -311,6 +336,12 @@ impl Wires {
 
     /// Holds a class at a port of a lossless switch, or lets it go.
     pub(crate) fn pause_lossless(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) {
+        if self.ports[lane.index()].flags.has(PortFlags::GUARDED) {
+            let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
+            egress.pause(class, hold);
+            self.pump(now, lane);
+            return;
+        }
         self.catch_up(now, lane);
         let port = &mut self.ports[lane.index()];
         port.flags.set(PortFlags::OCCUPIED);
@@ -490,7 +521,7 @@ impl Wires {
     }
 
     /// Sends what the port of `lane` has to say, if it has and the wire is free.
-    fn speak(&mut self, now: Time, lane: LaneId) -> bool {
+    pub(crate) fn speak(&mut self, now: Time, lane: LaneId) -> bool {
         let port = &mut self.ports[lane.index()];
         if !port.flags.has(PortFlags::SPEAKING) || port.busy_until > now {
             return false;
@@ -509,8 +540,10 @@ impl Wires {
         let id = self.frames.insert(Frame { header, ..Frame::own() });
         self.transmit(now, lane, id);
         self.arm_refresh(now, lane);
-        let lossless = self.lossless.as_ref().expect("a lossless switch");
-        if lossless.care.probes.as_ref().is_some_and(|probes| probes.is_due(lane)) {
+        let lossless = self.lossless.as_mut().expect("a lossless switch");
+        let (switch, port) = lossless.sender(lane);
+        let has_copies = switch.buffer.is_due(port);
+        if has_copies || lossless.care.probes.as_ref().is_some_and(|probes| probes.is_due(lane)) {
             self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
         }
         true
@@ -534,9 +567,8 @@ impl Wires {
             let lane = switch.lanes[usize::from(port)];
             self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
             self.catch_up(now, lane);
-            if !self.speak(now, lane) {
-                self.arm_lossless(now, lane);
-            }
+            self.speak(now, lane);
+            self.arm_lossless(now, lane);
         }
     }
 
@@ -546,6 +578,10 @@ impl Wires {
         let Port { busy_until, flags, .. } = self.ports[lane.index()];
         if flags.has(PortFlags::SPEAKING) {
             self.queue.arm_by(self.sources.tx(lane), busy_until.max(now));
+        }
+        if flags.has(PortFlags::GUARDED) {
+            self.arm_guarded(now, lane);
+            return;
         }
         if !flags.has(PortFlags::OCCUPIED) {
             return;

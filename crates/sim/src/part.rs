@@ -203,10 +203,11 @@ impl Part {
     fn on_inside(&mut self, now: Time, switch: SwitchId) {
         if self.wires.lossless.is_some() {
             self.wires.on_refresh(now, switch);
-            return;
         }
-        self.wires.on_loopback(now, switch);
-        self.forward_delivered(now);
+        if self.wires.has_loopback(switch) {
+            self.wires.on_loopback(now, switch);
+            self.forward_delivered(now);
+        }
     }
 
     /// What protected links have handed on goes its way.
@@ -298,6 +299,9 @@ impl Part {
         if self.wires.is_lossless(lane) {
             self.events -= 1;
             self.wires.on_lossless_free(now, lane);
+            if !self.wires.delivered.is_empty() {
+                self.forward_delivered(now);
+            }
         } else if self.wires.is_switch(lane) {
             self.wires.on_egress_free(now, lane);
             if !self.wires.delivered.is_empty() {

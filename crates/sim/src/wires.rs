@@ -263,7 +263,8 @@ impl Wires {
         let port = &self.ports[lane.index()];
         let flags = port.flags;
         let is_quiet = flags.has(PortFlags::LOSSLESS)
-            && !flags.has(PortFlags::OCCUPIED | PortFlags::SPEAKING | PortFlags::STORMING)
+            && !flags
+                .has(PortFlags::OCCUPIED | PortFlags::SPEAKING | PortFlags::STORMING | PortFlags::GUARDED)
             && port.busy_until <= now;
         if flags.has(PortFlags::EGRESS) && !is_quiet {
             self.enqueue_egress(now, lane, frame);

@@ -74,7 +74,8 @@ fn headroom_as_computed_is_enough_and_hardly_less_is_not() {
     for (delay, there) in [("10ns", 10), ("1us", 1_000), ("40us", 40_000)] {
         let there = Span::from_ns(there);
         let frame_max = Bytes::new(1_500);
-        let reach = Reach { rate: Rate::gbps(100), there, back: there, reaction: Span::ZERO, frame_max };
+        let reach =
+            Reach { rate: Rate::gbps(100), there, back: there, reaction: Span::ZERO, frame_max, copies: 1 };
         let enough = reach.headroom().get();
         // The port to the second host stands still: what comes in after the threshold stays.
         let still = |more: &str| {
@@ -232,6 +233,21 @@ fn a_lost_pause_costs_what_comes_until_it_is_said_again() {
     }
 }
 
+/// A frame in a hundred is corrupted, PFC frames too. What is said three times is missed as good as never.
+#[test]
+fn copies_of_pfc_frames_keep_what_a_lost_pause_costs() {
+    let fault = "[[impair]]\nlinks = \"a-x\"\ndirection = \"backward\"\nkind = \"frames\"\nrate = 0.01\n";
+    let of = |copies: u8| {
+        let text =
+            slow_port("1us", &format!("copies = {copies}\n")).replace("1ms", "20ms").replace("3ms", "25ms");
+        flow_control(&(text + fault))
+    };
+    let (once, thrice) = (of(1), of(3));
+    assert!(once.corrupted > 0 && once.lossless_dropped > 1_000, "{once:?}");
+    assert!(thrice.corrupted > once.corrupted && thrice.lossless_dropped == 0, "{thrice:?}");
+    assert!(thrice.frames > 2 * once.frames && thrice.pauses.abs_diff(once.pauses) < once.pauses / 5);
+}
+
 /// DCP's cross-DC figures (claim D4): 48 ports need 600 MB of headroom for 100 km at 100 Gb/s, and 6 GB for 1000 km.
 #[test]
 fn headroom_for_long_fibres_is_what_they_hold_twice() {
@@ -240,7 +256,8 @@ fn headroom_for_long_fibres_is_what_they_hold_twice() {
     {
         let there = Span::from_us(km * 5);
         let frame_max = Bytes::new(1_500);
-        let reach = Reach { rate: Rate::gbps(gbps), there, back: there, reaction: Span::ZERO, frame_max };
+        let reach =
+            Reach { rate: Rate::gbps(gbps), there, back: there, reaction: Span::ZERO, frame_max, copies: 1 };
         let enough = reach.headroom().get();
         let text = format!(
             "title = \"{km} km\"\n[topology]\nkind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"x\"]\nrate = \"{gbps}Gbps\"\n\
@@ -317,6 +334,48 @@ fn the_benchmarks_lose_nothing() {
         assert!(all_finished(&rows), "{bench}");
         assert_eq!((of.lossless_dropped, results.counters.dropped_frames.total()), (0, 0), "{bench}");
         assert!(of.pauses > 0, "{bench}: {of:?}");
+    }
+}
+
+/// Two switches with a protected link between them that corrupts what goes towards the slow port; its PFC frames go the other way.
+fn protected(by: &str, more: &str) -> String {
+    format!(
+        "title = \"protected\"\n[topology]\nkind = \"graph\"\nhosts = [\"a\", \"b\"]\nswitches = [\"x\", \"y\"]\n\
+         links = [{{ ends = [\"a\", \"x\"], rate = \"100Gbps\", delay = \"500ns\" }}, \
+         {{ ends = [\"x\", \"y\"], rate = \"100Gbps\", delay = \"500ns\" }}, \
+         {{ ends = [\"y\", \"b\"], rate = \"10Gbps\", delay = \"500ns\" }}]\n\
+         [transport]\nclass = 3\n[switch.lossless]\nclasses = [3]\n{more}\
+         [[impair]]\nlinks = \"x-y\"\ndirection = \"forward\"\nkind = \"frames\"\nrate = 0.01\n\
+         [[protect]]\nlinks = \"x-y\"\nby = {by}\n\
+         [[workload]]\nkind = \"cbr\"\nsrc = \"a\"\ndst = \"b\"\nrate = \"100Gbps\"\nframe = 1500\nclass = 3\n\
+         [stop]\nafter = \"4ms\"\n"
+    )
+}
+
+/// What a link holds back, and what it sends again, comes when its sender has stopped already: headroom counts with it.
+#[test]
+fn protected_links_lose_nothing_for_want_of_room() {
+    let plain = Reach {
+        rate: Rate::gbps(100),
+        there: Span::from_ns(500),
+        back: Span::from_ns(500),
+        reaction: Span::ZERO,
+        frame_max: Bytes::new(1_525),
+        copies: 1,
+    };
+    let plain = format!("headroom = \"{}B\"\n", plain.headroom().get());
+    for (by, overruns) in [
+        ("\"linkguardian\"", true),
+        ("\"linkguardian\"\nprofile = \"paper\"", true),
+        ("\"linkguardian-nb\"", false),
+        ("\"fec(25,5)\"", true),
+    ] {
+        let (results, _) = run(&protected(by, ""));
+        let of = results.counters.flow_control;
+        assert_eq!((of.lossless_dropped, of.corrupted), (0, 0), "{by}: {of:?}");
+        assert!(of.pauses > 100 && results.guards.iter().any(|end| end.sum.recovered > 20), "{by}: {of:?}");
+        let of = flow_control(&protected(by, &plain));
+        assert_eq!(of.lossless_dropped > 0, overruns, "{by}: {of:?}");
     }
 }
 

@@ -176,11 +176,26 @@ fn draw(seed: u64) -> String {
     let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
     let protect = draw_protect(&mut dice, &topology);
     let lossless = draw_lossless(&mut dice);
-    // Lossless switches have one buffer for all ports, and links between them are not protected.
-    let (topology, protect) = if lossless.is_empty() {
-        (topology, protect)
+    // Lossless switches have one buffer for all ports.
+    let topology = if lossless.is_empty() {
+        topology
     } else {
-        (topology.replace("buffer = \"20kB\"\n", "").replace("buffer = \"200kB\"\n", ""), String::new())
+        topology.replace("buffer = \"20kB\"\n", "").replace("buffer = \"200kB\"\n", "")
+    };
+    // Headroom holds what the ends of protected links keep, too.
+    let (protect, lossless) = if lossless.is_empty() || protect.is_empty() {
+        (protect, lossless)
+    } else {
+        let small = [("\"4MB\"", "\"1MB\""), ("\"20MB\"", "\"2MB\"")];
+        let large = [
+            ("1200kB", "40MB"),
+            ("1300kB", "41MB"),
+            ("1500kB", "42MB"),
+            ("2500kB", "80MB"),
+            ("12MB", "300MB"),
+        ];
+        let change = |text: String, (old, new): (&str, &str)| text.replace(old, new);
+        (small.into_iter().fold(protect, change), large.into_iter().fold(lossless, change))
     };
     let text = format!(
         "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
@@ -381,7 +396,7 @@ fn draw_lossless(dice: &mut Dice) -> String {
             "classes = [0]\nbuffer = \"60kB\"\nheadroom = \"3kB\"\nreserve = \"1kB\"\n",
         ]),
         dice.pick(&["", "alpha = 1\n", "alpha = 8\n", "alpha = \"1/4\"\n"]),
-        dice.pick(&["", "", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
+        dice.pick(&["", "copies = 2\n", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
     )
 }
 

@@ -56,6 +56,10 @@ struct Port {
     due: u8,
     /// Classes that it was last told to stop.
     told: u8,
+    /// Classes that it was last told to go on with.
+    resumed: u8,
+    /// How often that is still to be said.
+    owed: u8,
     /// When it is told again.
     refresh_at: Time,
     /// How long a pause lasts on this link.
@@ -70,6 +74,8 @@ impl Buffer {
             stopped: 0,
             due: 0,
             told: 0,
+            resumed: 0,
+            owed: 0,
             refresh_at: Time::MAX,
             pause: config.quanta.span(rate),
         };
@@ -176,7 +182,8 @@ impl Buffer {
     /// Whether a port has something to say.
     #[inline]
     pub fn is_due(&self, port: u16) -> bool {
-        self.ports[usize::from(port)].due != 0
+        let port = &self.ports[usize::from(port)];
+        port.due != 0 || port.owed != 0
     }
 
     /// What a port says now, whose wire is free.
@@ -186,19 +193,28 @@ impl Buffer {
         }
         let state = &mut self.ports[usize::from(port)];
         let stopped = state.stopped;
-        // Who was never told to stop need not be told to go on.
-        let resumed = std::mem::take(&mut state.due) & !stopped & state.told;
-        if stopped | resumed == 0 {
-            return None;
+        if state.due == 0 {
+            // Nothing has changed since it was said.
+            state.owed -= 1;
+        } else {
+            // Who was never told to stop need not be told to go on. Who may have missed it is told once more.
+            let missed = if state.owed == 0 { 0 } else { state.resumed };
+            let resumed = std::mem::take(&mut state.due) & !stopped & state.told;
+            state.resumed = (resumed | missed) & !stopped;
+            state.owed = 0;
+            if stopped | state.resumed == 0 {
+                return None;
+            }
+            state.owed = self.config.copies - 1;
+            let again = stopped & state.told;
+            state.told = stopped;
+            state.refresh_at = if stopped == 0 { Time::MAX } else { now + state.pause / 2 };
+            self.counters.pauses += u64::from((stopped & !again).count_ones());
+            self.counters.refreshes += u64::from(again.count_ones());
+            self.counters.resumes += u64::from(resumed.count_ones());
         }
-        let again = stopped & state.told;
-        state.told = stopped;
-        state.refresh_at = if stopped == 0 { Time::MAX } else { now + state.pause / 2 };
         self.counters.frames += 1;
-        self.counters.pauses += u64::from((stopped & !again).count_ones());
-        self.counters.refreshes += u64::from(again.count_ones());
-        self.counters.resumes += u64::from(resumed.count_ones());
-        let quanta = self.config.quanta;
+        let (resumed, quanta) = (state.resumed, self.config.quanta);
         Some(std::array::from_fn(|class| match 1 << class {
             bit if stopped & bit != 0 => Some(quanta),
             bit if resumed & bit != 0 => Some(Quanta::RESUME),

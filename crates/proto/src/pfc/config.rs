@@ -22,6 +22,8 @@ pub struct Config {
     pub lossless: u8,
     /// How long a neighbour is told to stop.
     pub quanta: Quanta,
+    /// How often a neighbour is told each thing, one frame after the other; at least once.
+    pub copies: u8,
     /// The largest frame, without preamble and gap.
     pub frame_max: Bytes,
     /// By port.
@@ -75,6 +77,8 @@ pub struct Reach {
     pub reaction: Span,
     /// The largest frame, either way, without preamble and gap.
     pub frame_max: Bytes,
+    /// PFC frames that say the same: the last of them must do.
+    pub copies: u8,
 }
 
 impl Reach {
@@ -84,7 +88,7 @@ impl Reach {
     /// arrives and is obeyed, and while what was sent before is under way; and a last frame that starts at the last instant.
     pub fn headroom(&self) -> Bytes {
         let on_wire = |bytes: u64| self.rate.serialize(Bytes::new(bytes + WIRE_OVERHEAD_BYTES as u64));
-        let told = on_wire(self.frame_max.get()) + on_wire(MIN_FRAME_BYTES as u64);
+        let told = on_wire(self.frame_max.get()) + on_wire(MIN_FRAME_BYTES as u64) * u64::from(self.copies);
         let round = told + self.back + self.reaction + self.there;
         Bytes::new(self.rate.bytes_in(round).get() + 1 + 2 * self.frame_max.get())
     }
@@ -171,7 +175,8 @@ impl Config {
         }
         for port in &self.ports {
             let on_wire = |bytes: u64| port.rate.serialize(Bytes::new(bytes + WIRE_OVERHEAD_BYTES as u64));
-            let again = on_wire(self.frame_max.get()) + on_wire(MIN_FRAME_BYTES as u64) + port.reaction;
+            let words = on_wire(MIN_FRAME_BYTES as u64) * u64::from(self.copies);
+            let again = on_wire(self.frame_max.get()) + words + port.reaction;
             let (pause, needed) = (self.quanta.span(port.rate), again * 2);
             if pause < needed {
                 return Err(Unworkable::ShortPause { pause, needed });
@@ -193,6 +198,7 @@ mod tests {
             resume_offset: Bytes::new(2_000),
             lossless: 1 << 3,
             quanta: Quanta::MAX,
+            copies: 1,
             frame_max: Bytes::new(1_500),
             ports: vec![
                 PortConfig {
@@ -254,8 +260,11 @@ mod tests {
             back: there,
             reaction: Span::ZERO,
             frame_max: Bytes::new(1_500),
+            copies: 1,
         };
         assert_eq!(reach(Span::ZERO).headroom().get(), 1_520 + 84 + 1 + 3_000);
         assert_eq!(reach(Span::from_us(500)).headroom().get(), 12_500_000 + 1_605 + 3_000);
+        let thrice = Reach { copies: 3, ..reach(Span::ZERO) };
+        assert_eq!(thrice.headroom().get(), 1_520 + 3 * 84 + 1 + 3_000);
     }
 }

@@ -17,6 +17,8 @@
 //!
 //! A PFC frame says a state, not a change: every class of the port that must wait, and those that no longer must. A pause ends
 //! by itself after its quanta, so it is said again after half of them; a resume that is lost is made good by that end.
+//! A pause that is lost costs all that comes until it is said again: over links that corrupt, each frame may be followed by copies
+//! ([`Config::copies`]).
 
 mod buffer;
 mod config;

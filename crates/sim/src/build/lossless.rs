@@ -1,11 +1,14 @@
 //! The buffers of lossless switches: what each needs for its ports.
 
+use std::collections::BTreeMap;
+
 use wiremend_proto::pfc::{Alpha, Buffer, Config, PortConfig, Reach, Unworkable};
 use wiremend_scenario::{App, Lossless, Placed, Scenario};
 use wiremend_units::{Bytes, LaneId, NodeId, SwitchId};
 use wiremend_wire::{Opcode, Quanta};
 
 use super::BuildError;
+use super::protect::ADDED_BYTES_MAX;
 use crate::frame;
 use crate::network::Network;
 
@@ -14,19 +17,28 @@ pub(super) fn place(
     scenario: &Scenario,
     net: &Network,
     memories: &[Option<Bytes>],
+    late: &BTreeMap<LaneId, Bytes>,
 ) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
     let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
     let frame_max = frame_max(scenario, net);
     let buffer = |switch: SwitchId| {
         let node = net.graph.switch_node(switch);
         let memory = memories[switch.index()].unwrap_or(lossless.buffer);
-        let buffer = Buffer::new(config(lossless, memory, net, node, frame_max));
+        let buffer = Buffer::new(config(lossless, memory, net, node, frame_max, late));
         Ok((switch, buffer.map_err(|why| refusal(lossless, net.graph.name(node), why))?))
     };
     net.graph.switches().map(buffer).collect()
 }
 
-fn config(lossless: &Lossless, buffer: Bytes, net: &Network, node: NodeId, frame_max: Bytes) -> Config {
+/// `late`: what may come over protected lanes long after it was sent.
+fn config(
+    lossless: &Lossless,
+    buffer: Bytes,
+    net: &Network,
+    node: NodeId,
+    frame_max: Bytes,
+    late: &BTreeMap<LaneId, Bytes>,
+) -> Config {
     let port = |lane: &LaneId| {
         let (out, into) = (&net.lanes[lane.index()], &net.lanes[lane.reverse().index()]);
         let reach = Reach {
@@ -34,9 +46,13 @@ fn config(lossless: &Lossless, buffer: Bytes, net: &Network, node: NodeId, frame
             there: into.delay,
             back: out.delay,
             reaction: lossless.reaction,
-            frame_max,
+            frame_max: late
+                .get(&lane.reverse())
+                .map_or(frame_max, |_| frame_max + Bytes::new(ADDED_BYTES_MAX)),
+            copies: lossless.copies.get(),
         };
-        let headroom = lossless.headroom.unwrap_or_else(|| reach.headroom());
+        let late = late.get(&lane.reverse()).copied().unwrap_or(Bytes::ZERO);
+        let headroom = lossless.headroom.unwrap_or_else(|| reach.headroom() + late);
         PortConfig { headroom, rate: out.rate, reaction: lossless.reaction }
     };
     Config {
@@ -46,6 +62,7 @@ fn config(lossless: &Lossless, buffer: Bytes, net: &Network, node: NodeId, frame
         resume_offset: lossless.resume_offset,
         lossless: lossless.mask(),
         quanta: Quanta(lossless.quanta.get()),
+        copies: lossless.copies.get(),
         frame_max,
         ports: net.graph.ports(node).iter().map(port).collect(),
     }

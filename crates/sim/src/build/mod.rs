@@ -104,7 +104,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     };
     let apps = workload::place(scenario, files, &net, memory)?;
     let impairments = impair::place(scenario, files, &net)?;
-    let protect::Placed { guards, loopbacks } = protect::place(scenario, &net)?;
+    let protect::Placed { guards, loopbacks, late } = protect::place(scenario, &net)?;
     impair::check_scripts(scenario, &net, |lane| guards.contains_key(&lane))?;
     let tilted = impair::tilted(scenario, &net, |lane| guards.contains_key(&lane))?;
     // Weights need both ends of a link at once.
@@ -112,7 +112,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let count = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
     let pauses = pause::place(scenario, &net)?;
     let memories = buffer::of_switches(scenario, &net.graph)?;
-    let buffers = lossless::place(scenario, &net, &memories)?;
+    let buffers = lossless::place(scenario, &net, &memories, &late)?;
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
     let mut notes = notes(scenario, &net);

@@ -20,6 +20,8 @@ pub(super) struct Placed {
     pub(super) guards: BTreeMap<LaneId, Guard>,
     /// Switches whose buffers turn.
     pub(super) loopbacks: BTreeMap<SwitchId, Turn>,
+    /// What may come over a lane after all that was sent later, or together with it, at most: what its ends keep.
+    pub(super) late: BTreeMap<LaneId, Bytes>,
 }
 
 pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildError> {
@@ -52,6 +54,7 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
                     }
                 }
                 .map_err(|what| BuildError::at(protect.place, what))?;
+                placed.late.insert(lane, late_max(protect, &protocol, rate, frame_bytes_max));
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
                 let gauge = active.contains(&lane.reverse()).then(|| gauge(protect, net, lane)).flatten();
                 let guard = Guard::new(protocol, ordered(protect), orders).measuring(gauge);
@@ -109,6 +112,19 @@ fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
     way(lane) + way(lane.reverse())
 }
 
+/// What may still come over a lane when its sender has stopped, beyond what is under way: what a receiver holds back, and what was lost
+/// and is sent again. A switch that has told its neighbour to stop must have room for that too.
+fn late_max(protect: &Protect, protocol: &Protocol, rate: Rate, frame_bytes_max: Bytes) -> Bytes {
+    match protocol {
+        Protocol::Link(_) | Protocol::Prototype(_) => protect.tx_buffer() + protect.rx_buffer(),
+        Protocol::Fec(coder) => {
+            let config = coder.end.config();
+            let block = u64::from(config.code().data()) * frame_bytes_max.get();
+            Bytes::new(block) + rate.bytes_in(config.flush() + config.give_up())
+        }
+    }
+}
+
 /// Buffers by the names that they have in a scenario.
 fn refused(error: &ConfigError) -> String {
     match error {
@@ -163,7 +179,7 @@ fn coded(
     rate: Rate,
     frame_bytes_max: Bytes,
 ) -> Result<Protocol, fec::ConfigError> {
-    let longest = Bytes::new(frame_bytes_max.get() + PARITY_EXTRA_BYTES + GAP_BYTES);
+    let longest = Bytes::new(frame_bytes_max.get() + ADDED_BYTES_MAX + GAP_BYTES);
     let frames = |count: u64| Span::from_ps(rate.serialize(longest).as_ps() * count);
     let flush = protect.flush.unwrap_or_else(|| frames(u64::from(code.data()) + 1));
     let order = if ordered { fec::Order::Kept } else { fec::Order::AsTheyCome };
@@ -247,8 +263,8 @@ fn longest_frame(scenario: &Scenario, net: &Network) -> Bytes {
     Bytes::new(raw.fold(packet.max(segment), u64::max))
 }
 
-/// By how much a parity is longer than the longest frame of its block, at most.
-const PARITY_EXTRA_BYTES: u64 = 25;
+/// By how much a frame with a link header is longer than the frame, and a parity longer than the longest frame of its block, at most.
+pub(super) const ADDED_BYTES_MAX: u64 = 25;
 /// What a packet's headers and checks take at most.
 const PACKET_HEADERS_BYTES: u64 = 82;
 /// What is sent again may take this share of what is sent.

@@ -11,6 +11,7 @@ use wiremend_wire::Trailer;
 use super::depth::Depth;
 use super::guard::Protocol;
 use super::header::{Block, Header};
+use super::take_head;
 use crate::frame::Frame;
 use crate::store::FrameId;
 use crate::wires::Wires;
@@ -90,7 +91,7 @@ impl Wires {
         let waiting = egress
             .peek(now)
             .map(|(_, len)| Waiting { len: Bytes::new(u64::from(len) - fcs_bytes), ordered: true });
-        let mut head = || egress.next(now).expect("the head of the queue is there");
+        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
         Some(match coder.end.poll_transmit(now, waiting)? {
             Transmit::Plain => (head(), was_active.then_some(Header::Bare)),
             Transmit::Fresh(signal) => {

@@ -29,11 +29,22 @@ use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict}
 use wiremend_proto::link::{Disposal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
+use crate::egress::Egress;
 use crate::frame::{Frame, Kind};
+use crate::lossless::Lossless;
 use crate::store::FrameId;
 use crate::wires::Wires;
 use loopback::{Side, Step, Turning};
 use prototype::Next;
+
+/// The frame that leaves next of those that wait. In a lossless switch its room is free from here on.
+fn take_head(egress: &mut Egress, lossless: Option<&mut Lossless>, now: Time, lane: LaneId) -> FrameId {
+    let (class, waiting) = egress.pop(now).expect("the head of the queue is there");
+    if let Some(lossless) = lossless {
+        lossless.let_go(lane, waiting.ingress, class, waiting.len);
+    }
+    waiting.frame
+}
 
 impl Wires {
     /// Puts an end before the wire of `lane`, whose port is a scheduled one.
@@ -52,6 +63,10 @@ impl Wires {
             self.loopbacks.resize_with(switch.index() + 1, || None);
         }
         self.loopbacks[switch.index()].get_or_insert_with(|| Box::new(Loopback::new(turn)));
+    }
+
+    pub(crate) fn has_loopback(&self, switch: SwitchId) -> bool {
+        self.loopbacks.get(switch.index()).is_some_and(Option::is_some)
     }
 
     pub(crate) fn guard(&self, lane: LaneId) -> Option<&Guard> {
@@ -101,10 +116,19 @@ impl Wires {
 
     /// Puts on the wire what is next, if it is free, and sees to being called again.
     pub(crate) fn pump(&mut self, now: Time, lane: LaneId) {
-        if self.ports[lane.index()].busy_until <= now {
+        // What a lossless switch has to say is not the link's to carry: it goes before all else, as it is.
+        if self.ports[lane.index()].busy_until <= now && !self.speak(now, lane) {
             self.send_guarded(now, lane);
         }
         self.dispose(now, lane);
+        self.arm_guarded(now, lane);
+        if self.lossless.as_mut().is_some_and(|lossless| lossless.take_let_go()) {
+            self.announce(now, lane);
+        }
+    }
+
+    /// Comes back when the wire falls free, a hold is over, or the end of the link wants to act.
+    pub(crate) fn arm_guarded(&mut self, now: Time, lane: LaneId) {
         let busy_until = self.ports[lane.index()].busy_until;
         let guard = self.guards[lane.index()].as_ref().expect("a protected port");
         let egress = self.egresses[lane.index()].as_ref().expect("a protected port is scheduled");
@@ -140,7 +164,7 @@ impl Wires {
             len: Bytes::new(u64::from(len)),
             ordered: guard.ordered & (1 << class) != 0,
         });
-        let mut head = || egress.next(now).expect("the head of the queue is there");
+        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
         Some(match end.poll_transmit(now, waiting)? {
             Transmit::Plain => (head(), has_started.then_some(Header::Bare)),
             Transmit::Fresh(signal) => {
@@ -168,7 +192,7 @@ impl Wires {
         let egress = self.egresses[lane.index()].as_mut().expect("a protected port is scheduled");
         let Protocol::Prototype(port) = &mut guard.protocol else { unreachable!("asked for a prototype") };
         let has_head = egress.peek(now).is_some();
-        let mut head = || egress.next(now).expect("the head of the queue is there");
+        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
         Some(match port.next(now, has_head)? {
             Next::Head(header) => (head(), header),
             Next::Fresh(signal) => {

@@ -17,6 +17,7 @@ mod large;
 mod loss;
 mod mechanisms;
 mod multi_packet;
+mod pauses;
 mod recirculation;
 mod reordering;
 mod selective;
@@ -51,4 +52,4 @@ pub(super) const TRANSPORTS: &[Claim] = &[
     timeline::CLAIM,
 ];
 pub(super) const TABLES: &[Claim] = &[recirculation::CLAIM];
-pub(super) const OWN: &[Claim] = &[selective::CLAIM, reordering::CLAIM];
+pub(super) const OWN: &[Claim] = &[selective::CLAIM, reordering::CLAIM, pauses::CLAIM];
