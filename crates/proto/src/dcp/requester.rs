@@ -177,6 +177,10 @@ impl Requester {
         let (packet, offset) = unit.packet(config, self.peer, self.psn(entry.seq), entry);
         self.unasked += 1;
         let is_last = entry.seq + 1 == unit.end();
+        // Where packets are counted, answers tell of whole units alone.
+        if purpose == Purpose::New && (is_last || config.parameters.tracking.has_bits()) {
+            self.credit.mark(entry.seq + 1);
+        }
         let ask = is_last
             || purpose == Purpose::Again
             || self.unasked >= config.base.ack_every
@@ -271,6 +275,7 @@ impl Requester {
                 let seq = widen(self.floor, psn.distance(self.first) as u32);
                 let floor = seq.filter(|seq| *seq <= self.outgoing.next);
                 self.floor = self.floor.max(floor.unwrap_or(0));
+                self.credit.on_floor(self.floor);
             }
             Answer::Missing { map } => self.on_missing(config, now, psn, map),
             Answer::Recount { round } => {

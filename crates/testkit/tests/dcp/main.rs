@@ -4,6 +4,7 @@
 mod common;
 mod corruption;
 mod cuts;
+mod outage;
 mod pair;
 mod relatives;
 mod swarm;
