@@ -5,6 +5,7 @@ mod common;
 mod corruption;
 mod cuts;
 mod outage;
+mod paced;
 mod pair;
 mod relatives;
 mod swarm;
