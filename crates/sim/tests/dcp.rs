@@ -146,7 +146,7 @@ fn corruption_costs_the_timer_unless_someone_notices() {
     }
 }
 
-/// The timer sends a message anew into a link that is gone: whichever of its packets the receiver has, the window is as wide as
+/// In the middle of a message the timer sends it anew into a link that is gone: whichever of its packets the receiver has, the window is as wide as
 /// before when the link is back.
 #[test]
 fn an_outage_leaves_the_window_as_wide_as_it_was() {
@@ -155,7 +155,7 @@ fn an_outage_leaves_the_window_as_wide_as_it_was() {
             "title = \"outage\"\n[topology]\nkind = \"chain\"\nswitches = 2\n[switch.trim]\n[transport]\nrecovery = \"dcp\"\n\
              window = 110\nqp = \"per-pair\"\n[transport.dcp]\ntracking = \"{tracking}\"\nallowance = 32\nprobe = \"30us\"\n[[workload]]\n\
              kind = \"stream\"\nsrc = \"h0\"\ndst = \"h1\"\nmessage = \"1MB\"\ndepth = 2\ncount = 200\n[[impair]]\nkind = \"frames\"\n\
-             links = \"switches\"\nrate = 1.0\nstart = \"3ms\"\nstop = \"12ms\"\n"
+             links = \"switches\"\nrate = 1.0\nstart = \"3.04ms\"\nstop = \"12.04ms\"\n"
         ));
         let fct = |row: &FlowRow| row.fct().as_ps();
         assert!(rows.iter().all(|row| row.outcome.is_finished()) && rows.iter().any(|row| row.timeouts > 0));
