@@ -129,7 +129,7 @@ mod tests {
     fn what_left_before_a_mark_is_gone_when_all_is_there_up_to_it() {
         let flow = Flow::Pull { burst: 13 };
         let mut credit = Credit::default();
-        (0..8 + 4 + 1).for_each(|_| credit.on_send());
+        (0..13).for_each(|_| credit.on_send());
         credit.mark(9);
         credit.on_progress(&told(8), true);
         credit.on_floor(8);
