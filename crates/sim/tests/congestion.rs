@@ -110,6 +110,34 @@ fn an_incast_of_32_is_held_in_the_band() {
     assert!(pfc.paused_hosts == 0 && pfc_alone.paused_hosts == 32);
 }
 
+/// Swift that wants less delay than there is goes down to a packet in a thousand round trips. Packets are then kept back for many
+/// timeouts, and only frames that are lost may cost one.
+#[test]
+fn windows_of_less_than_a_packet_make_no_timeout_in_vain() {
+    let hints = "[transport.dcp]\nallowance = 32\nprobe = \"30us\"\n";
+    for (recovery, more) in [
+        ("selective-repeat", ""),
+        ("timeout-only", ""),
+        ("rack-tlp", ""),
+        ("dcp", "[transport.dcp]\ntimeout = \"1ms\"\n"),
+        ("dcp", hints),
+    ] {
+        let (results, rows) = run(&format!(
+            "title = \"tiny windows\"\n[topology]\nkind = \"pair\"\n[switch.trim]\n[transport]\nrecovery = \"{recovery}\"\n\
+             congestion = \"swift\"\nqp = \"per-pair\"\n{more}[transport.swift]\nbase_target = \"1us\"\nhop_target = \"0ns\"\n\
+             scaling_range = \"0ns\"\n[stop]\nafter = \"9s\"\n[[workload]]\nkind = \"stream\"\nmessage = \"20kB\"\ndepth = 1\n\
+             count = 20\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 0.01\n"
+        ));
+        let timeouts: u64 = rows.iter().map(|row| u64::from(row.timeouts)).sum();
+        let lost: u64 = results.lanes.iter().map(|lane| lane.corrupted).sum();
+        let finished = rows.iter().filter(|row| row.outcome == Outcome::Finished).count();
+        assert!(
+            finished == 20 && timeouts <= lost,
+            "{recovery}: {finished} of 20, {timeouts} timeouts, {lost} lost"
+        );
+    }
+}
+
 /// A flow that shares links with an incast, and not its bottleneck: how many messages of 100 kB it begins in 4 ms.
 #[test]
 fn a_victim_waits_for_a_port_that_it_does_not_use_unless_senders_slow_down() {

@@ -146,6 +146,24 @@ fn corruption_costs_the_timer_unless_someone_notices() {
     }
 }
 
+/// In the middle of a message the timer sends it anew into a link that is gone: whichever of its packets the receiver has, the window is as wide as
+/// before when the link is back.
+#[test]
+fn an_outage_leaves_the_window_as_wide_as_it_was() {
+    for tracking in ["bitmap", "sums"] {
+        let (_, rows) = run(&format!(
+            "title = \"outage\"\n[topology]\nkind = \"chain\"\nswitches = 2\n[switch.trim]\n[transport]\nrecovery = \"dcp\"\n\
+             window = 110\nqp = \"per-pair\"\n[transport.dcp]\ntracking = \"{tracking}\"\nallowance = 32\nprobe = \"30us\"\n[[workload]]\n\
+             kind = \"stream\"\nsrc = \"h0\"\ndst = \"h1\"\nmessage = \"1MB\"\ndepth = 2\ncount = 200\n[[impair]]\nkind = \"frames\"\n\
+             links = \"switches\"\nrate = 1.0\nstart = \"3.04ms\"\nstop = \"12.04ms\"\n"
+        ));
+        let fct = |row: &FlowRow| row.fct().as_ps();
+        assert!(rows.iter().all(|row| row.outcome.is_finished()) && rows.iter().any(|row| row.timeouts > 0));
+        let (before, after) = (fct(&rows[20]), fct(&rows[190]));
+        assert!(after < before * 21 / 20, "{tracking}: {before} ps before, {after} ps after");
+    }
+}
+
 /// Spray is disorder and nothing else to DCP.
 #[test]
 fn sprayed_packets_are_not_sent_again() {

@@ -23,6 +23,9 @@ pub struct SrPair {
     events: BinaryHeap<Reverse<(Time, u64, What)>>,
     order: u64,
     timer: Time,
+    /// Congestion control lets a packet go so long after the one before, from when on the next may.
+    pace: Span,
+    eligible: Time,
     posted: Vec<Work>,
     completions: Vec<Completion>,
     received: Vec<Message>,
@@ -62,6 +65,8 @@ impl SrPair {
             events: BinaryHeap::new(),
             order: 0,
             timer: Time::MAX,
+            pace: Span::ZERO,
+            eligible: Time::ZERO,
             posted: Vec::new(),
             completions: Vec::new(),
             received: Vec::new(),
@@ -77,6 +82,13 @@ impl SrPair {
     pub fn impair(mut self, luck: Luck, seed: u64) -> Self {
         self.lanes[0].impair(luck, seed * 2);
         self.lanes[1].impair(luck, seed * 2 + 1);
+        self
+    }
+
+    /// Keeps packets back for so long after the one before, as congestion control does whose window is less than a packet.
+    pub fn pace(mut self, span: Span) -> Self {
+        self.pace = span;
+        self.requester.allow(1);
         self
     }
 
@@ -173,12 +185,13 @@ impl SrPair {
     /// Sends what can be sent, reports what completed, sets the timer.
     fn settle(&mut self) {
         self.completions.extend(std::iter::from_fn(|| self.requester.poll_completion()));
-        while self.now >= self.lanes[0].free_at
+        while self.now >= self.lanes[0].free_at.max(self.eligible)
             && let Some(sent) = self.requester.poll_transmit(&self.config, self.now)
         {
             let bytes = payload(sent.work, sent.offset, sent.packet.payload_len);
             self.carry(0, sent.packet, &bytes, sent.copy, sent.path);
-            self.schedule(self.lanes[0].free_at, What::PortFree);
+            self.eligible = self.now + self.pace;
+            self.schedule(self.lanes[0].free_at.max(self.eligible), What::PortFree);
         }
         if let Some(due) = self.requester.next_timeout().filter(|due| *due < self.timer) {
             self.timer = due.max(self.now);

@@ -146,7 +146,11 @@ impl Swift {
 
 impl Controller for Swift {
     fn on_transmit(&mut self, now: Time, sent: Sent) {
-        // What is sent again cannot be told from what was sent first by its acknowledgement (Karn and Partridge 1987).
+        // What is sent again cannot be told from what was sent first by its acknowledgement (Karn and Partridge 1987). Where less
+        // than a packet may be under way, what is sent again is the one that is timed, and the pause before it is no delay.
+        if sent.again && self.window < PACKET {
+            self.probe = None;
+        }
         if self.probe.is_none() && !sent.again && sent.number >= self.fresh {
             self.probe = Some((sent.number, now));
             self.fresh = sent.number + 1;
@@ -267,6 +271,19 @@ mod tests {
         swift.rtt = Span::from_us(40);
         swift.on_transmit(Time::from_ns(1_000), Sent::new(1_106));
         assert_eq!((swift.window(), swift.eligible()), (1, Time::from_ns(161_000)));
+    }
+
+    /// Or else a lost packet makes the pause a thousand times as long as itself.
+    #[test]
+    fn a_pause_is_not_taken_for_delay() {
+        let mut swift = swift();
+        swift.window = PACKET / 4;
+        swift.rtt = Span::from_us(40);
+        swift.on_transmit(Time::ZERO, Sent::new(1_106));
+        let again = swift.eligible();
+        swift.on_transmit(again, Sent { again: true, ..Sent::new(1_106) });
+        swift.on_ack(again + Span::from_us(40), 1);
+        assert_eq!((swift.window, swift.rtt), (PACKET / 4, Span::from_us(40)));
     }
 
     #[test]

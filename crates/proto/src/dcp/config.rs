@@ -159,6 +159,11 @@ impl Default for Parameters {
 }
 
 impl Tracking {
+    /// Whether the receiver knows of each packet, and thus the oldest that is missing.
+    pub(super) const fn has_bits(self) -> bool {
+        matches!(self, Self::Bitmap { .. } | Self::Chunks { .. })
+    }
+
     /// Packets from the oldest missing one on that the receiver can take.
     pub(super) const fn span(self) -> u64 {
         match self {

@@ -3,6 +3,9 @@
 //! Every packet that is sent ends in one of three ways: it comes whole, it comes cut, or it vanishes. The receiver counts the first
 //! two and tells the totals with every answer, so that lost answers cost nothing. Those that vanished are written off when
 //! the receiver names them, when the timer expires, or when nothing is outstanding.
+//!
+//! Nobody names a copy of what the receiver has already: it misses nothing. So now and then a new packet is marked. Once it and
+//! all before it are there, so is or was whatever left before it; copies that nothing was heard of until then have vanished.
 
 use super::config::Flow;
 use super::header::Progress;
@@ -18,6 +21,16 @@ pub(super) struct Credit {
     pulls: u32,
     /// How many more than the first window may have been sent, where the receiver pulls.
     pulled: u64,
+    mark: Option<Mark>,
+}
+
+/// A new packet that shows, when all is there up to it, that nothing which left before it is still under way.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    /// The number behind it.
+    end: u64,
+    /// Packets sent up to it, all copies.
+    sent: u64,
 }
 
 impl Credit {
@@ -45,6 +58,23 @@ impl Credit {
     pub(super) fn on_send(&mut self) {
         self.sent += 1;
         self.in_flight += 1;
+    }
+
+    /// The new packet before `end` was sent just now, and an answer will tell when all is there up to it. One at a time is marked.
+    #[inline]
+    pub(super) fn mark(&mut self, end: u64) {
+        if self.mark.is_none() {
+            self.mark = Some(Mark { end, sent: self.sent });
+        }
+    }
+
+    /// Everything before `floor` is there, and the totals that were told with that are counted.
+    #[inline]
+    pub(super) fn on_floor(&mut self, floor: u64) {
+        if let Some(mark) = self.mark.take_if(|mark| mark.end <= floor) {
+            let since = self.sent - mark.sent;
+            self.on_vanished(self.in_flight.saturating_sub(since));
+        }
     }
 
     /// The receiver's totals came; older ones than before change nothing.
@@ -83,5 +113,35 @@ impl Credit {
     pub(super) fn start_over(&mut self) {
         self.in_flight = 0;
         self.pulled = self.pulled.max(self.sent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(arrived: u32) -> Progress {
+        Progress { arrived, ..Progress::default() }
+    }
+
+    /// Eight packets, then copies of the first four, all lost, then a new one: its arrival says what became of the copies.
+    #[test]
+    fn what_left_before_a_mark_is_gone_when_all_is_there_up_to_it() {
+        let flow = Flow::Pull { burst: 13 };
+        let mut credit = Credit::default();
+        (0..13).for_each(|_| credit.on_send());
+        credit.mark(9);
+        credit.on_progress(&told(8), true);
+        credit.on_floor(8);
+        assert_eq!(credit.in_flight(), 5, "nothing is known of what left before the mark");
+        (0..3).for_each(|_| credit.on_send());
+        credit.mark(12);
+        credit.on_progress(&told(9), true);
+        credit.on_floor(9);
+        assert_eq!(credit.in_flight(), 3, "what left behind it is under way");
+        assert!(credit.is_open(flow, 4), "nobody will pull for what vanished");
+        credit.on_progress(&told(12), true);
+        credit.on_floor(12);
+        assert_eq!(credit.in_flight(), 0);
     }
 }

@@ -29,6 +29,8 @@ pub struct Requester {
     first: Psn,
     /// When the last question was sent.
     asked: Time,
+    /// Since when nothing is under way and the oldest unit waits here for its host to take it; its timers stand still then.
+    held: Option<Time>,
     /// The timeout, and the quiet time before a question.
     timeout: Option<Span>,
     quiet: Option<Span>,
@@ -67,6 +69,7 @@ impl Requester {
             peer,
             first,
             asked: Time::ZERO,
+            held: None,
             timeout: None,
             quiet: None,
             unasked: 0,
@@ -166,6 +169,7 @@ impl Requester {
     }
 
     fn data(&mut self, config: &Config, now: Time, entry: Entry, purpose: Purpose) -> Transmit {
+        self.end_hold(now);
         let arrives = std::mem::replace(&mut self.arrived, self.credit.arrived()) != self.credit.arrived();
         let unit = self.outgoing.get_mut(entry.unit).expect("a packet is sent while its unit is not done");
         unit.touched = now;
@@ -177,6 +181,10 @@ impl Requester {
         let (packet, offset) = unit.packet(config, self.peer, self.psn(entry.seq), entry);
         self.unasked += 1;
         let is_last = entry.seq + 1 == unit.end();
+        // Where packets are counted, answers tell of whole units alone.
+        if purpose == Purpose::New && (is_last || config.parameters.tracking.has_bits()) {
+            self.credit.mark(entry.seq + 1);
+        }
         let ask = is_last
             || purpose == Purpose::Again
             || self.unasked >= config.base.ack_every
@@ -221,6 +229,7 @@ impl Requester {
         } else {
             self.counters.ignored += 1;
         }
+        self.note_hold(config, now);
         None
     }
 
@@ -271,6 +280,7 @@ impl Requester {
                 let seq = widen(self.floor, psn.distance(self.first) as u32);
                 let floor = seq.filter(|seq| *seq <= self.outgoing.next);
                 self.floor = self.floor.max(floor.unwrap_or(0));
+                self.credit.on_floor(self.floor);
             }
             Answer::Missing { map } => self.on_missing(config, now, psn, map),
             Answer::Recount { round } => {
@@ -289,6 +299,7 @@ impl Requester {
         let acknowledged = self.outgoing.acknowledged;
         (self.retries, self.recounts) = (0, 0);
         self.probe_due = false;
+        self.held = None;
         let first = self.outgoing.oldest().map_or(self.outgoing.tail, |unit| unit.first);
         self.floor = self.floor.max(first);
         if !self.queue.is_empty() {
@@ -355,10 +366,16 @@ impl Requester {
             return None;
         }
         let mut next = self.queue.next_timeout();
-        if let Some(unit) = self.outgoing.oldest().filter(|unit| unit.since != Time::MAX) {
+        if let Some(unit) = self.running() {
             next = next.min(after(unit.since, self.timeout)).min(self.probe_at(unit.touched));
         }
         (next != Time::MAX).then_some(next)
+    }
+
+    /// The oldest unit, if its timers run.
+    #[inline]
+    fn running(&self) -> Option<&Unit> {
+        self.outgoing.oldest().filter(|unit| unit.since != Time::MAX && self.held.is_none())
     }
 
     /// When the sender asks about a unit of which it heard last at `touched`. Who asks too early makes doubles, so that patience
@@ -379,7 +396,7 @@ impl Requester {
             return None;
         }
         self.queue.advance(&config.parameters.fetch, now);
-        let oldest = *self.outgoing.oldest().filter(|unit| unit.since != Time::MAX)?;
+        let oldest = *self.running()?;
         if now < after(oldest.since, self.timeout) {
             self.probe_due |= now >= self.probe_at(oldest.touched);
             return None;
@@ -402,7 +419,36 @@ impl Requester {
         }
         self.retries += 1;
         self.restart_quiet(config, now);
+        self.note_hold(config, now);
         Some(expiry)
+    }
+
+    /// A host takes packets when congestion control and its port let it. Where nothing is under way meanwhile, no answer can be
+    /// expected.
+    fn note_hold(&mut self, config: &Config, now: Time) {
+        let waits =
+            self.credit.in_flight() == 0 && self.is_open(config) && self.oldest_is_due(&config.parameters);
+        match self.held {
+            None if waits => self.held = Some(now),
+            Some(_) if !waits => self.end_hold(now),
+            _ => {}
+        }
+    }
+
+    /// Whether a packet of the oldest unit, which was begun, is to be sent.
+    fn oldest_is_due(&self, parameters: &Parameters) -> bool {
+        let Some(unit) = self.outgoing.oldest().filter(|unit| unit.since != Time::MAX) else { return false };
+        let new = self.outgoing.next < unit.end() && self.has_new(parameters);
+        new || unit.replay != u64::MAX || self.queue.has_unit(self.outgoing.acknowledged)
+    }
+
+    fn end_hold(&mut self, now: Time) {
+        let Some(since) = self.held.take() else { return };
+        let span = now.since(since);
+        if let Some(unit) = self.outgoing.get_mut(self.outgoing.acknowledged) {
+            unit.since = unit.since.saturating_add(span);
+            unit.touched = unit.touched.saturating_add(span);
+        }
     }
 
     /// Every unit that nothing was heard of for a timeout is sent anew: if a link was gone, they all were on it.

@@ -44,6 +44,13 @@ impl RetransQueue {
         [&self.waiting, &self.fetching, &self.ready].iter().any(|queue| queue.contains(&entry))
     }
 
+    /// Whether any packet of a unit will be sent again.
+    pub(super) fn has_unit(&self, unit: u64) -> bool {
+        [&self.waiting, &self.fetching, &self.ready]
+            .iter()
+            .any(|queue| queue.iter().any(|entry| entry.unit == unit))
+    }
+
     /// Takes what has been read, and reads on.
     pub(super) fn advance(&mut self, fetch: &Fetch, now: Time) {
         loop {

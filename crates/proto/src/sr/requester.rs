@@ -27,6 +27,8 @@ pub struct Requester {
     started: Option<Time>,
     /// When it wants to be looked at.
     deadline: Time,
+    /// Since when the oldest missing packet waits here for its host to take it; the timer stands still then.
+    held: Option<Time>,
     /// What is sent again is being fetched until then.
     fetching: Option<Time>,
     counters: RequesterCounters,
@@ -59,6 +61,7 @@ impl Requester {
             tail: Tail::default(),
             started: None,
             deadline: Time::MAX,
+            held: None,
             fetching: None,
             counters: RequesterCounters::default(),
             copies: BTreeMap::new(),
@@ -167,6 +170,7 @@ impl Requester {
         self.policy.on_sent(&self.board, now, seq, true);
         let copy = self.copies.entry(seq).or_default();
         *copy = copy.saturating_add(1);
+        self.note_hold(now);
         if self.started.is_none() {
             self.start_timer(config, now);
         }
@@ -266,6 +270,7 @@ impl Requester {
         let heard = Heard { una_before, arrived, is_news, nak, said: *said, path: self.path };
         self.policy.on_heard(config, &self.board, now, &heard);
         self.note_fetch(config, now, idle);
+        self.note_hold(now);
     }
 
     /// The first of what is sent again has to be fetched from the host's memory; the rest comes while it leaves.
@@ -284,6 +289,7 @@ impl Requester {
             self.echo_left = 0;
         }
         self.started = None;
+        self.held = None;
         self.deadline = Time::MAX;
         if self.board.outstanding() > 0 {
             self.start_timer(config, now);
@@ -294,8 +300,25 @@ impl Requester {
     }
 
     fn start_timer(&mut self, config: &Config, now: Time) {
+        self.held = None;
         self.started = Some(now);
         self.deadline = now.saturating_add(self.rto(config));
+    }
+
+    /// A host takes packets when congestion control and its port let it. Until then what is due is not under way, and no answer
+    /// can be expected.
+    fn note_hold(&mut self, now: Time) {
+        let waits = self.board.outstanding() > 0 && self.policy.again(&self.board) == Some(self.board.una);
+        match self.held {
+            None if waits => self.held = Some(now),
+            Some(since) if !waits => {
+                let span = now.since(since);
+                self.held = None;
+                self.started = self.started.map(|started| started.saturating_add(span));
+                self.deadline = self.deadline.saturating_add(span);
+            }
+            _ => {}
+        }
     }
 
     fn rto(&self, config: &Config) -> Span {
@@ -310,7 +333,8 @@ impl Requester {
             return None;
         }
         let fetched = self.fetching.unwrap_or(Time::MAX);
-        let next = self.deadline.min(self.tail.due()).min(self.policy.due()).min(fetched);
+        let deadline = if self.held.is_some() { Time::MAX } else { self.deadline };
+        let next = deadline.min(self.tail.due()).min(self.policy.due()).min(fetched);
         (next != Time::MAX).then_some(next)
     }
 
@@ -327,8 +351,9 @@ impl Requester {
                 self.start_timer(config, now);
             }
             self.note_fetch(config, now, idle);
+            self.note_hold(now);
         }
-        let started = self.started.filter(|_| now >= self.deadline)?;
+        let started = self.started.filter(|_| now >= self.deadline && self.held.is_none())?;
         // More was sent since the timer was started, so that it may run longer.
         self.deadline = started.saturating_add(self.rto(config));
         if now < self.deadline {
@@ -365,6 +390,7 @@ impl Requester {
             self.start_timer(config, now);
             self.policy.on_expiry(config, &self.board, now);
             self.note_fetch(config, now, true);
+            self.note_hold(now);
         }
         Some(expiry)
     }

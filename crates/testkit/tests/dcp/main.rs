@@ -4,6 +4,8 @@
 mod common;
 mod corruption;
 mod cuts;
+mod outage;
+mod paced;
 mod pair;
 mod relatives;
 mod swarm;

@@ -22,6 +22,8 @@ pub(crate) struct Pair {
     happenings: BTreeMap<u64, What>,
     order: u64,
     ports: [Time; 2],
+    /// Congestion control keeps packets back for so long after the one before.
+    pace: Span,
     timer: Time,
     luck: Luck,
     dice: Dice,
@@ -90,6 +92,7 @@ impl Pair {
             happenings: BTreeMap::new(),
             order: 0,
             ports: [Time::ZERO; 2],
+            pace: Span::ZERO,
             timer: Time::MAX,
             luck: Luck::default(),
             dice: Dice::new(0),
@@ -107,6 +110,13 @@ impl Pair {
 
     pub(crate) fn impair(mut self, luck: Luck, seed: u64) -> Self {
         (self.luck, self.dice) = (luck, Dice::new(seed));
+        self
+    }
+
+    /// Congestion control lets one packet be under way, and keeps it back for so long after the one before.
+    pub(crate) fn pace(mut self, span: Span) -> Self {
+        self.pace = span;
+        self.requester.allow(1);
         self
     }
 
@@ -254,7 +264,7 @@ impl Pair {
         let Some(transmit) = self.requester.poll_transmit(&self.config, self.now) else { return false };
         assert!(ready, "what is given was announced");
         self.sent += 1;
-        self.ports[0] = self.now + SPACING;
+        self.ports[0] = self.now + SPACING.max(self.pace);
         self.schedule(self.ports[0], What::PortFree);
         let packet = transmit.packet;
         let mut fate = (self.rule)(&packet, self.sent);
@@ -266,7 +276,7 @@ impl Pair {
         } else if self.dice.chance_ppm(luck.duplicate_ppm) {
             fate = Fate::Twice;
         }
-        let mut at = self.ports[0] + DELAY;
+        let mut at = self.now + SPACING + DELAY;
         if self.dice.chance_ppm(luck.reorder_ppm) {
             at += SPACING * (1 + self.dice.below(40));
         }

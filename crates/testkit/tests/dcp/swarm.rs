@@ -16,6 +16,8 @@ struct Story {
     config: Config,
     luck: Luck,
     seed: u64,
+    /// Congestion control keeps packets back for so long, if it does.
+    pace: Option<Span>,
     first: u32,
     works: Vec<(Op, u32, bool, u64)>,
 }
@@ -83,18 +85,17 @@ fn stories() -> impl Strategy<Value = Story> {
     let op = prop::sample::select(vec![Op::Send, Op::Write]);
     let pause = prop_oneof![4 => Just(0_u64), 1 => 0_u64..60_000];
     let works = prop::collection::vec((op, len, any::<bool>(), pause), 1..12);
-    (config, luck, 0..u64::MAX / 2, first, works).prop_map(|(config, luck, seed, first, works)| Story {
-        config,
-        luck,
-        seed,
-        first,
-        works,
-    })
+    let pace = prop_oneof![3 => Just(None), 1 => (1_u64..3_000).prop_map(|us| Some(Span::from_us(us)))];
+    (config, luck, 0..u64::MAX / 2, pace, first, works)
+        .prop_map(|(config, luck, seed, pace, first, works)| Story { config, luck, seed, pace, first, works })
 }
 
 fn play(story: &Story) -> Pair {
     let mut pair =
         Pair::starting_at(story.config.clone(), Psn::new(story.first)).impair(story.luck, story.seed);
+    if let Some(pace) = story.pace {
+        pair = pair.pace(pace);
+    }
     for ((op, len, imm, pause_ns), number) in story.works.iter().zip(100..) {
         pair.post(*op, *len, imm.then_some(number));
         pair.run_for(Span::from_ns(*pause_ns));

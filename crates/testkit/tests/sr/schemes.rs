@@ -73,6 +73,27 @@ fn rack_probes_for_a_lost_tail() {
     assert_eq!((pair.requester.probes(), pair.expired().len()), (1, 0));
 }
 
+/// What congestion control keeps back is not under way: a loss costs one expiry, however late the next packet may go. Ten
+/// timeouts fit into the pause here, and seven in vain would end the connection.
+#[test]
+fn a_timer_stands_still_while_its_packet_is_kept_back() {
+    for scheme in Scheme::ALL {
+        let config = config(scheme);
+        let pause = config.rto_high * 10;
+        for lost in [1, 5, 10] {
+            let rule = move |sighting: &wiremend_testkit::Sighting| sighting.nth == lost;
+            let mut pair =
+                SrPair::new(config.clone(), Psn::new(0)).drop_if(Direction::Forward, rule).pace(pause);
+            pair.post(Op::Write, 256 * 10, None);
+            assert_eq!(pair.run_until_idle(), Ending::Idle, "{scheme}");
+            pair.check().expect("everything is there");
+            let (expired, probes) = (pair.expired().len(), pair.requester.probes());
+            assert!(expired + probes as usize <= 1, "{scheme}, {lost}: {expired} expiries, {probes} probes");
+            assert_eq!(pair.carried(Direction::Forward), 11, "{scheme}, {lost}");
+        }
+    }
+}
+
 /// Steps grow with disorder where chunks are walked, and not where a bit is looked up.
 #[test]
 fn linked_chunks_cost_steps_as_disorder_grows() {

@@ -17,6 +17,8 @@ struct Story {
     /// All packets of both directions are lost from one to another.
     cut: Option<(u64, u64)>,
     seed: u64,
+    /// Congestion control keeps packets back for so long, if it does.
+    pace: Option<Span>,
     first: u32,
     works: Vec<(Op, u32, bool, u64)>,
 }
@@ -64,8 +66,10 @@ fn stories() -> impl Strategy<Value = Story> {
     let len = prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![256, 512, 2560]), 1_u32..30_000];
     let pause_ns = prop_oneof![4 => Just(0_u64), 1 => 0_u64..400_000];
     let works = prop::collection::vec((op, len, any::<bool>(), pause_ns), 1..10);
-    (configs(), luck, cut, 0..u64::MAX / 2, first, works)
-        .prop_map(|(config, luck, cut, seed, first, works)| Story { config, luck, cut, seed, first, works })
+    let pace = prop_oneof![3 => Just(None), 1 => (1_u64..3_000).prop_map(|us| Some(Span::from_us(us)))];
+    (configs(), luck, cut, 0..u64::MAX / 2, pace, first, works).prop_map(
+        |(config, luck, cut, seed, pace, first, works)| Story { config, luck, cut, seed, pace, first, works },
+    )
 }
 
 fn play(story: &Story) -> (SrPair, Ending) {
@@ -75,6 +79,9 @@ fn play(story: &Story) -> (SrPair, Ending) {
         .impair(story.luck, story.seed)
         .drop_if(Direction::Forward, rule)
         .drop_if(Direction::Backward, rule);
+    if let Some(pace) = story.pace {
+        pair = pair.pace(pace);
+    }
     for ((op, len, imm, pause_ns), number) in story.works.iter().zip(100..) {
         pair.post(*op, *len, imm.then_some(number));
         pair.run_for(Span::from_ns(*pause_ns));
