@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use wiremend_measure::{Quantiles, TimeoutCause, VariantSummary};
 use wiremend_report::human;
 
-/// Up to three sentences: deadlocks if there were any, how long flows take, how many waited for a timer and why, and what was sent again.
+/// Up to three sentences: deadlocks if there were any, how long flows take, how many waited for a timer and why, what lossless switches
+/// dropped all the same, and what was sent again.
 pub(crate) fn sentences(variants: &[VariantSummary]) -> Vec<String> {
     // How long the flows took that a deadlock spared says little.
     let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).cloned().collect();
-    [deadlocks(variants), failures(&lived), times(&lived), timers(&lived), resent(&lived)]
+    [deadlocks(variants), failures(&lived), times(&lived), timers(&lived), overruns(&lived), resent(&lived)]
         .into_iter()
         .flatten()
         .take(3)
@@ -142,6 +143,24 @@ fn timers(variants: &[VariantSummary]) -> Option<String> {
     Some(capitalised(&format!(
         "{with}retransmission timers fired {times} and held up {held_up}, {often}{meaning}."
     )))
+}
+
+/// Lossless switches that drop: a pause was missed, or headroom is too small.
+fn overruns(variants: &[VariantSummary]) -> Option<String> {
+    let worst = variants.iter().max_by_key(|variant| variant.flow_control.lossless_dropped)?;
+    let told = &worst.flow_control;
+    if told.lossless_dropped == 0 {
+        return None;
+    }
+    let with = if variants.len() == 1 { String::new() } else { format!("With {}, ", quoted(worst)) };
+    let dropped = human::count(told.lossless_dropped);
+    let why = if told.corrupted == 0 {
+        "what still comes after a pause is more than their headroom".to_owned()
+    } else {
+        let [corrupted, frames] = [told.corrupted, told.frames].map(human::count);
+        format!("{corrupted} of {frames} PFC frames were corrupted, and who misses a pause goes on")
+    };
+    Some(capitalised(&format!("{with}lossless switches dropped {dropped} frames: {why}.")))
 }
 
 fn meaning(cause: TimeoutCause) -> &'static str {

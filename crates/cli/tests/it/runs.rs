@@ -47,6 +47,22 @@ fn the_number_of_threads_and_the_kind_of_ports_change_nothing() {
     assert_ne!(digests_with(&["--seed", "2"]), one);
 }
 
+/// Links that mend their losses do not mend pauses: who looks for a reason is told.
+#[test]
+fn lossless_switches_that_drop_say_why() {
+    let told = wiremend(&["run", "pauses"]);
+    let text = told.ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        text.contains("lossless switches dropped") && text.contains("PFC frames were corrupted"),
+        "{text}"
+    );
+    let small = ["run", "pauses", "--variant", "clean", "--set", "switch.lossless.headroom=3kB"];
+    let text = wiremend(&small).ok().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("what still comes after a pause is more than their headroom"), "{text}");
+    let clean = wiremend(&["run", "pauses", "--variant", "protected, told twice"]);
+    assert!(!clean.ok().contains("switches dropped"));
+}
+
 #[test]
 fn the_same_run_gives_the_same_bytes() {
     let directory = tempdir().unwrap();
