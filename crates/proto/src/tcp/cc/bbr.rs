@@ -258,7 +258,8 @@ impl Bbr {
     /// The product of rate and round trip times a gain, and room for bursts at both ends (§4.2.3.2).
     fn target(&self, gain: u64) -> u64 {
         let Some(rtt) = self.min_rtt.filter(|_| self.bandwidth.get() > 0) else { return self.first_window };
-        let product = Rate::from_bits_per_s(self.bandwidth.get()).bytes_in(rtt).get().saturating_mul(gain) / UNIT;
+        let product =
+            Rate::from_bits_per_s(self.bandwidth.get()).bytes_in(rtt).get().saturating_mul(gain) / UNIT;
         let burst = (self.rate.bits_per_s() >> 13).min(self.burst_max).max(2 * self.mss);
         let probing = if self.phase == Phase::ProbeBw && self.cycle == 0 { 2 * self.mss } else { 0 };
         product.div_ceil(self.mss) * self.mss + 3 * burst + probing

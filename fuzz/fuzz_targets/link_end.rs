@@ -1,0 +1,6 @@
+#![no_main]
+
+#[path = "../checks/link_end.rs"]
+mod link_end;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| link_end::check(bytes));
