@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use wiremend_monitor::control::ControlConfig;
-use wiremend_monitor::{Config, Foresight, Pace, Port, Record, Thresholds};
+use wiremend_monitor::{Config, Foresight, Growth, Pace, Port, Record, Thresholds, explain};
 
 /// Reads the bytes as each; what was recorded is judged, with ports as fast as they say they are.
 pub(crate) fn check(bytes: &[u8]) {
@@ -19,6 +19,9 @@ pub(crate) fn check(bytes: &[u8]) {
     }
     assert_eq!(Record::read_all(again.as_slice()).expect("own records are well formed"), records);
     judge(&records);
+    let read: Vec<_> = records.iter().map(|record| (record.at(), record.snapshot())).collect();
+    let grown = Growth::over(read.iter().map(|(at, snapshot)| (*at, snapshot)));
+    explain(&grown, &grown, &Thresholds::default());
 }
 
 fn judge(records: &[Record]) {
