@@ -8,10 +8,7 @@ use wiremend_proto::link::{
 };
 use wiremend_units::{Bytes, Rate, Span, Time};
 
-#[path = "../draw.rs"]
-mod draw;
-
-use draw::Draw;
+use super::draw::Draw;
 
 /// What an end is told, one thing after another, with numbers of few bits or of as many as the wire has.
 pub(crate) fn check(bytes: &[u8]) {

@@ -5,10 +5,7 @@ use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Ack, Block, Config, Data, Ecn, Receiver, Reordering, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
 
-#[path = "../draw.rs"]
-mod draw;
-
-use draw::Draw;
+use super::draw::Draw;
 
 /// An honest wire brings every message once and in order. With a hostile one, ends neither panic nor grow, and never take back what they said.
 pub(crate) fn check(bytes: &[u8]) {

@@ -1,5 +1,7 @@
 #![no_main]
 
+#[path = "../draw.rs"]
+mod draw;
 #[path = "../checks/link_end.rs"]
 mod link_end;
 

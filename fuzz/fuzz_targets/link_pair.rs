@@ -1,5 +1,9 @@
 #![no_main]
 
+#[path = "../draw.rs"]
+mod draw;
+#[path = "../../crates/testkit/tests/link/invariants.rs"]
+mod invariants;
 #[path = "../checks/link_pair.rs"]
 mod link_pair;
 

@@ -1,5 +1,7 @@
 #![no_main]
 
+#[path = "../draw.rs"]
+mod draw;
 #[path = "../checks/tcp_ends.rs"]
 mod tcp_ends;
 

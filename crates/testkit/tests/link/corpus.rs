@@ -1,5 +1,7 @@
 //! What fuzzers found, and what they start from.
 
+#[path = "../../../../fuzz/draw.rs"]
+mod draw;
 #[path = "../../../../fuzz/checks/link_end.rs"]
 mod link_end;
 #[path = "../../../../fuzz/checks/link_pair.rs"]

@@ -1,5 +1,7 @@
 //! What fuzzers found, and what they start from.
 
+#[path = "../../../../fuzz/draw.rs"]
+mod draw;
 #[path = "../../../../fuzz/replay.rs"]
 mod replay;
 #[path = "../../../../fuzz/checks/tcp_ends.rs"]
