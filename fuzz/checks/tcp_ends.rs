@@ -171,9 +171,8 @@ impl World {
         let mss = u32::from(self.config.mss);
         let ack =
             if draw.is(4) { draw.near(una) } else { una.wrapping_add(u32::from(draw.byte() % 8) * mss) };
-        let edge = |draw: &mut Draw<'_>| match draw.is(4) {
-            true => draw.near(ack),
-            false => ack.wrapping_add(u32::from(draw.byte() % 32) * mss),
+        let edge = |draw: &mut Draw<'_>| {
+            if draw.is(4) { draw.near(ack) } else { ack.wrapping_add(u32::from(draw.byte() % 32) * mss) }
         };
         let blocks = std::array::from_fn(|_| Block { start: edge(draw), end: edge(draw) });
         Segment::Ack(Ack { ack, syn: draw.is(8), echo: draw.is(4), blocks })
