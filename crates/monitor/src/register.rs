@@ -12,10 +12,14 @@ impl Pace {
     /// Frames of 64 bytes back to back at 1.6 Tb/s: for ports of unknown speed.
     pub const ANY: Self = Self::of_megabits(1_600_000);
 
+    /// The fastest that is believed, in megabits per second. What such a port can count while a clock runs, twice, fits into 64 bits.
+    const MEGABITS_MAX: u64 = 100_000_000;
+
     /// Frames of 64 bytes back to back, each with preamble and gap 84 bytes of the line.
     pub const fn of_megabits(megabits_per_s: u64) -> Self {
+        let believed = if megabits_per_s < Self::MEGABITS_MAX { megabits_per_s } else { Self::MEGABITS_MAX };
         // One more, so that rounding never makes a port slower than it is.
-        Self { per_second: megabits_per_s.saturating_mul(1_000_000) / (84 * 8) + 1 }
+        Self { per_second: believed * 1_000_000 / (84 * 8) + 1 }
     }
 
     /// The most within `elapsed`. Drivers refresh their counters when they like, so up to `SLACK` of the time before is in it.
@@ -87,6 +91,14 @@ mod tests {
     fn no_port_is_faster_than_its_line() {
         assert_eq!(at_100g(0, 148_809_523), Step::Counted(148_809_523));
         assert_eq!(at_100g(0, 1_000_000_000), Step::Unknown);
+    }
+
+    /// A record may name any speed; good frames and bad ones are added up.
+    #[test]
+    fn no_speed_makes_counts_overflow() {
+        let ever = Span::from_ps(u64::MAX);
+        assert_eq!(step(0, u64::MAX, ever, Pace::of_megabits(u64::MAX)), Step::Unknown);
+        assert!(Pace::of_megabits(u64::MAX).most(ever) < u64::MAX / 4);
     }
 
     /// 2^32 frames of 64 bytes take 29 s at 100G.

@@ -10,7 +10,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 use crate::check::check;
 use crate::error::{Error, Flaw, Origins};
 use crate::scenario::Scenario;
-use crate::tree::{Node, Unset, moved, nest_kinds, set};
+use crate::tree::{Node, Unset, moved, nest_kinds, set, value_count};
 use crate::value::Place;
 
 /// A scenario file that was understood.
@@ -126,6 +126,7 @@ fn changed_trees<'i>(base: &Node<'i>) -> Result<Vec<(String, Node<'i>)>, Flaw> {
     let DeValue::Array(items) = list.into_inner() else {
         return Err(Flaw::at(place, "`variant` has the wrong form; begin it with [[variant]]".to_owned()));
     };
+    check_room(&plain, items.len()).map_err(|why| Flaw::at(place, why))?;
     let mut trees = Vec::new();
     for item in items {
         let mut tree = plain.clone();
@@ -146,6 +147,18 @@ fn changed_trees<'i>(base: &Node<'i>) -> Result<Vec<(String, Node<'i>)>, Flaw> {
         trees.push((name, tree));
     }
     Ok(trees)
+}
+
+/// Each variant is a scenario of its own, so that a short file could take any amount of memory.
+fn check_room(plain: &Node, variants: usize) -> Result<(), String> {
+    const VALUES_MAX: usize = 5_000_000;
+    let values = value_count(plain);
+    if values.saturating_mul(variants) > VALUES_MAX {
+        return Err(format!(
+            "{variants} variants of a scenario with {values} values; at most {VALUES_MAX} values in all"
+        ));
+    }
+    Ok(())
 }
 
 fn of_variant(name: &str, flaw: &Flaw) -> Flaw {

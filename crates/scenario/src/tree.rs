@@ -131,6 +131,15 @@ pub(crate) fn moved<'i>(node: Node<'i>, place: &Range<usize>) -> Node<'i> {
     Spanned::new(place.clone(), value)
 }
 
+/// How many values stand in it, itself among them.
+pub(crate) fn value_count(node: &Node) -> usize {
+    1 + match node.get_ref() {
+        DeValue::Array(items) => items.iter().map(value_count).sum(),
+        DeValue::Table(fields) => fields.values().map(value_count).sum(),
+        _ => 0,
+    }
+}
+
 const KIND: &str = "kind";
 
 /// Brings every table with a kind into the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read

@@ -715,6 +715,19 @@ fn graphs_that_are_not_networks_are_refused() {
     }
 }
 
+/// Short files may name many variants of much: together they must fit in memory.
+#[test]
+fn more_variants_than_fit_are_refused() {
+    let pauses = "[[pause]]\nlinks = \"hosts\"\nclass = 3\nstart = \"1us\"\n".repeat(4_000);
+    let much = format!("{GOOD}{pauses}");
+    load("s.toml", &much, &[]).unwrap();
+    let names = (0..400).map(|number| format!("[[variant]]\nname = \"v{number}\"\n"));
+    assert_eq!(
+        refusal(&(much + &names.collect::<Vec<_>>().concat())),
+        "s.toml:16017:1: 400 variants of a scenario with 16020 values; at most 5000000 values in all"
+    );
+}
+
 fn refusal(text: &str) -> String {
     match load("s.toml", text, &[]) {
         Ok(_) => panic!("understood:\n{text}"),

@@ -1,7 +1,4 @@
-//! Replays the fuzzers' corpus, so that what was found once stays found on every machine.
-
-use std::fs;
-use std::path::Path;
+//! What fuzzers found, and what they start from.
 
 #[path = "../../../fuzz/checks/parse_fec.rs"]
 mod parse_fec;
@@ -11,6 +8,10 @@ mod parse_frame;
 mod parse_link;
 #[path = "../../../fuzz/checks/read_capture.rs"]
 mod read_capture;
+#[path = "../../../fuzz/replay.rs"]
+mod replay;
+
+use replay::replay;
 
 #[test]
 fn frames_of_the_corpus_hold() {
@@ -30,17 +31,4 @@ fn fec_headers_of_the_corpus_hold() {
 #[test]
 fn captures_of_the_corpus_hold() {
     replay("read_capture", read_capture::check);
-}
-
-/// Every file of a target's corpus; an empty corpus checks nothing and is a failure.
-fn replay(target: &str, check: fn(&[u8])) {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
-    let entries = fs::read_dir(&directory).unwrap_or_else(|error| panic!("{}: {error}", directory.display()));
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{} is empty", directory.display());
-    for path in paths {
-        println!("{}", path.display());
-        check(&fs::read(&path).unwrap());
-    }
 }

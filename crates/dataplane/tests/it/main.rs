@@ -3,5 +3,6 @@
 mod bump;
 mod bumps;
 mod classes;
+mod corpus;
 mod statistics;
 mod xdp;

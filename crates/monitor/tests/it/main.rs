@@ -1,6 +1,7 @@
 //! The monitor as a daemon and an operator use it: ports that are read once a second, and links of which the truth is known.
 
 mod acting;
+mod corpus;
 mod detecting;
 mod encrypting;
 mod explaining;

@@ -213,7 +213,10 @@ impl<F: Copy, const BITS: u32> Receiver<F, BITS> {
 
     /// All before `next` has been sent: what has not arrived is missing. False: that cannot be.
     pub(super) fn on_shown(&mut self, now: Time, next: u32, out: &mut Outbox<F>) -> bool {
-        let Some(place) = Seq::<BITS>::new(next).place_near(self.seen) else {
+        // A sender is no further ahead of what is settled than this: beyond it, one lie after another would open holes without end.
+        let last = self.next + u64::from(Seq::<BITS>::WINDOW_MAX);
+        let place = Seq::<BITS>::new(next).place_near(self.seen).filter(|place| *place <= last);
+        let Some(place) = place else {
             out.counters.ignored += 1;
             return false;
         };

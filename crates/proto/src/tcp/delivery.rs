@@ -37,9 +37,18 @@ pub struct Sample {
 impl Sample {
     /// As a rate.
     pub fn rate(&self) -> Rate {
-        let bits = self.delivered as u128 * 8 * 1_000_000_000_000 / self.interval.as_ps().max(1) as u128;
-        Rate::from_bits_per_s((bits as u64).max(1))
+        Rate::from_bits_per_s(bits_per_s(self.delivered as u128 * BIT_PS_PER_BYTE, self.interval).max(1))
     }
+}
+
+/// Bits times picoseconds of a byte in a second.
+pub(super) const BIT_PS_PER_BYTE: u128 = 8 * 1_000_000_000_000;
+
+/// What comes of so many bits times picoseconds in this time. A peer that acknowledges what left a picosecond ago makes a path no
+/// faster than a petabit per second, so that products with it fit.
+pub(super) fn bits_per_s(bit_ps: u128, time: Span) -> u64 {
+    const MOST: u128 = 1_000_000_000_000_000;
+    (bit_ps / time.as_ps().max(1) as u128).min(MOST) as u64
 }
 
 /// The newest segment of those that an acknowledgement tells of.

@@ -82,13 +82,13 @@ impl Receiver {
             (self.syn, self.wanted) = (true, true);
             return Outcome::Accepted { place: None, completed: None };
         }
-        let start = widen(self.expected, data.seq).unwrap_or(0);
-        let run = Run { start, end: start + data.len as u64 };
-        if data.len == 0 || run.end > self.expected + config.receive_window as u64 {
+        let run = widen(self.expected, data.seq).map(|start| Run { start, end: start + data.len as u64 });
+        let fits = |run: &Run| data.len > 0 && run.end <= self.expected + config.receive_window as u64;
+        let Some(run) = run.filter(fits) else {
             self.counters.ignored += 1;
             self.wanted = true;
             return Outcome::Ignored;
-        }
+        };
         if self.echo.on_data(config.ecn, data.marked, data.cwr) && self.waiting > 0 {
             self.early = Some((self.expected, !data.marked));
             self.waiting = 0;

@@ -5,6 +5,7 @@ use wiremend_units::{QpNum, Rate, Span, Time};
 use super::cc::{Control, Controller, State, Window};
 use super::config::Config;
 use super::counters::Counters;
+use super::delivery::{BIT_PS_PER_BYTE, bits_per_s};
 use super::flight::{Flight, Record};
 use super::pace::Pace;
 use super::probe::Probe;
@@ -335,8 +336,8 @@ impl Sender {
             (Some(rate), _) => Some(rate),
             (None, Some(srtt)) if config.pacing => {
                 let percent = if self.window.in_slow_start() { 200 } else { 120 };
-                let bits = self.window.bytes as u128 * 8 * 1_000_000_000_000 * percent / 100;
-                Some(Rate::from_bits_per_s(((bits / srtt.as_ps().max(1) as u128) as u64).max(1)))
+                let bit_ps = self.window.bytes as u128 * BIT_PS_PER_BYTE * percent / 100;
+                Some(Rate::from_bits_per_s(bits_per_s(bit_ps, srtt).max(1)))
             }
             _ => None,
         };

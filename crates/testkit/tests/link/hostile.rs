@@ -94,6 +94,20 @@ fn a_signal_without_its_frame_and_a_frame_without_its_signal_are_ignored() {
     assert_eq!((end.poll(), end.poll()), (Some(Disposal::Discard(9)), None));
 }
 
+/// A sender is never further ahead than half the numbers, whatever dummies say. Places are kept in memory: what is missing must not grow with lies.
+#[test]
+fn dummies_do_not_run_ahead() {
+    let mut end = Endpoint::<u32, 8>::new(config());
+    let open = Hello { kind: HelloKind::Open, epoch: 1, stamp_ns: 0, rtt_ns: 2000 };
+    end.on_signal(Time::from_ns(1), &Signal::Hello(open), None);
+    for step in 1..1000 {
+        let dummy = Signal::Dummy { epoch: 1, next: step * 100 % 256, ack: None };
+        end.on_signal(Time::from_ns(2), &dummy, None);
+    }
+    assert!(end.counters().missed < 128, "{} places are missing", end.counters().missed);
+    assert!(end.counters().ignored > 0);
+}
+
 /// Nothing that comes makes an end panic, lose a handle, or wait for ever.
 #[test]
 fn noise_is_survived() {

@@ -1,6 +1,7 @@
 //! Protected links, from lost frames to restarts of either end.
 
 mod backpressure;
+mod corpus;
 mod defects;
 mod explore;
 mod hostile;

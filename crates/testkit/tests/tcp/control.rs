@@ -1,8 +1,9 @@
 //! Congestion control, end to end.
 
-use wiremend_proto::tcp::Config;
+use wiremend_proto::rc::{Op, Work};
 use wiremend_proto::tcp::cc::{Algorithm, Control, Dctcp, Phase};
-use wiremend_units::{Span, Time};
+use wiremend_proto::tcp::{Ack, Block, Config, Segment, Sender};
+use wiremend_units::{QpNum, Span, Time};
 
 use crate::config;
 use crate::pair::{Fate, Pair};
@@ -131,4 +132,25 @@ fn paced_segments_are_spread_over_the_round_trip() {
     plain.post(10_000);
     assert!(plain.run());
     assert_eq!(plain.sent[9].at.as_ns() / 1_000, 9);
+}
+
+/// A peer that acknowledges what has only just left makes a path that no product of rate and time may overflow for.
+#[test]
+fn answers_that_take_no_time_are_survived() {
+    for algorithm in Algorithm::ALL {
+        let config = Config { first_window: 1_000, first_rtt: None, pacing: true, ..config(algorithm) };
+        let mut sender = Sender::new(&config, QpNum::new(2), 5);
+        let mut now = Time::from_ns(1);
+        sender.post(&config, now, Work { id: 1, op: Op::Send, len: 2_000_000, addr: 0, rkey: 0, imm: None });
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            while let Some(transmit) = sender.poll_transmit(&config, now) {
+                sent += u32::from(transmit.packet.payload_len);
+            }
+            let ack = Ack { ack: sent, blocks: [Block { start: sent, end: sent }; 2], ..Ack::default() };
+            sender.on_packet(&config, now, &Segment::Ack(ack).packet(QpNum::new(1)));
+            now = sender.next_timeout().unwrap_or(now).max(now);
+        }
+        assert_eq!(sender.acknowledged(), 2_000_000, "{algorithm:?}");
+    }
 }

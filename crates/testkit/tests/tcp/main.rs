@@ -4,6 +4,7 @@ mod bundle;
 #[path = "../common/mod.rs"]
 mod common;
 mod control;
+mod corpus;
 mod losses;
 mod multipath;
 mod opening;

@@ -1,5 +1,6 @@
 //! When and what a receiver acknowledges.
 
+use wiremend_proto::rc::Outcome;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Ack, Block, Config, Data, Ecn, Receiver, Segment};
 use wiremend_units::{QpNum, Span, Time};
@@ -102,4 +103,17 @@ fn an_exact_echo_separates_marked_bytes_from_others() {
     assert_eq!(told(alone.take(3, true)), []);
     assert_eq!(told(alone.take(4, false)), [(4_000, true)]);
     assert_eq!(told(alone.take(5, false)), [(6_000, false)]);
+}
+
+/// A stream begins at zero. What claims to stand before that is not the first byte.
+#[test]
+fn nothing_stands_before_the_first_byte() {
+    let config = config(Algorithm::Reno);
+    for seq in [u32::MAX, u32::MAX - 499, 1 << 31] {
+        let mut receiver = Receiver::new(&config, QpNum::new(1));
+        let data = Data { seq, len: 1_000, push: true, ..Data::default() };
+        let packet = Segment::Data(data).packet(QpNum::new(2));
+        let outcome = receiver.on_packet(&config, Time::ZERO, &packet);
+        assert_eq!((outcome, receiver.received()), (Outcome::Ignored, 0), "{seq}");
+    }
 }

@@ -7,6 +7,7 @@ use wiremend_units::{Rate, Span, Time};
 use super::max_filter::MaxFilter;
 use super::{Controller, Delivered, State, Window};
 use crate::tcp::config::Config;
+use crate::tcp::delivery::{BIT_PS_PER_BYTE, bits_per_s};
 
 /// BBR.
 #[derive(Clone, Debug)]
@@ -120,9 +121,9 @@ impl Bbr {
     /// The first window in a round trip, or in a millisecond if none is known.
     fn guess_rate(&mut self, rtt: Option<Span>) {
         self.rate_known = rtt.is_some();
-        let rtt = rtt.unwrap_or(Span::from_ms(1)).as_ps().max(1);
-        let bits = self.first_window as u128 * 8 * 1_000_000_000_000 / rtt as u128;
-        self.rate = Rate::from_bits_per_s((bits as u64 * HIGH_GAIN / UNIT).max(1));
+        let first = self.first_window as u128 * BIT_PS_PER_BYTE;
+        let bits = bits_per_s(first, rtt.unwrap_or(Span::from_ms(1)));
+        self.rate = Rate::from_bits_per_s((bits * HIGH_GAIN / UNIT).max(1));
     }
 
     fn gain(&self) -> u64 {
@@ -257,7 +258,8 @@ impl Bbr {
     /// The product of rate and round trip times a gain, and room for bursts at both ends (§4.2.3.2).
     fn target(&self, gain: u64) -> u64 {
         let Some(rtt) = self.min_rtt.filter(|_| self.bandwidth.get() > 0) else { return self.first_window };
-        let product = Rate::from_bits_per_s(self.bandwidth.get()).bytes_in(rtt).get() * gain / UNIT;
+        let product =
+            Rate::from_bits_per_s(self.bandwidth.get()).bytes_in(rtt).get().saturating_mul(gain) / UNIT;
         let burst = (self.rate.bits_per_s() >> 13).min(self.burst_max).max(2 * self.mss);
         let probing = if self.phase == Phase::ProbeBw && self.cycle == 0 { 2 * self.mss } else { 0 };
         product.div_ceil(self.mss) * self.mss + 3 * burst + probing

@@ -1,0 +1,10 @@
+#![no_main]
+
+#[path = "../draw.rs"]
+mod draw;
+#[path = "../../crates/testkit/tests/link/invariants.rs"]
+mod invariants;
+#[path = "../checks/link_pair.rs"]
+mod link_pair;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| link_pair::check(bytes));
