@@ -567,8 +567,10 @@ impl Wires {
             let lane = switch.lanes[usize::from(port)];
             self.ports[lane.index()].flags.set(PortFlags::SPEAKING);
             self.catch_up(now, lane);
-            self.speak(now, lane);
-            self.arm_lossless(now, lane);
+            let is_said = self.speak(now, lane);
+            if !is_said || self.ports[lane.index()].flags.has(PortFlags::SPEAKING) {
+                self.arm_lossless(now, lane);
+            }
         }
     }
 
