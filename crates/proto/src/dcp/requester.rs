@@ -244,7 +244,7 @@ impl Requester {
             return;
         }
         self.seen.returned += 1;
-        self.credit.on_returned(self.seen.returned as u32);
+        self.credit.on_returned();
         let entry = self.entry(packet.psn);
         let current = entry.and_then(|entry| self.outgoing.get_mut(entry.unit).map(|unit| (entry, unit)));
         match current {
