@@ -6,6 +6,10 @@
 //!
 //! Nobody names a copy of what the receiver has already: it misses nothing. So now and then a new packet is marked. Once it and
 //! all before it are there, so is or was whatever left before it; copies that nothing was heard of until then have vanished.
+//!
+//! A header that comes back tells of a cut packet before an answer does, and where the window is small nothing else may open it. So
+//! headers are counted beside the receiver's total, and the larger count holds. A lost header would leave theirs behind for good:
+//! those after it would tell nothing. So headers that are lacking all the way from one mark to the next are taken for lost.
 
 use super::config::Flow;
 use super::header::Progress;
@@ -16,8 +20,12 @@ pub(super) struct Credit {
     pub(super) sent: u64,
     in_flight: u64,
     arrived: u32,
-    /// Cut packets, by the receiver's count or by the headers that came back, whichever is ahead.
+    /// Packets that came cut, by the receiver's count.
     cut: u32,
+    /// Headers that came back or were lost.
+    returned: u32,
+    /// The least that they were behind the receiver's count since the last mark; those under way come and go.
+    lacking: u32,
     pulls: u32,
     /// How many more than the first window may have been sent, where the receiver pulls.
     pulled: u64,
@@ -74,16 +82,20 @@ impl Credit {
         if let Some(mark) = self.mark.take_if(|mark| mark.end <= floor) {
             let since = self.sent - mark.sent;
             self.on_vanished(self.in_flight.saturating_sub(since));
+            self.returned = self.returned.wrapping_add(std::mem::replace(&mut self.lacking, u32::MAX));
         }
     }
 
     /// The receiver's totals came; older ones than before change nothing.
     pub(super) fn on_progress(&mut self, progress: &Progress, told_pulls: bool) {
-        let fresh = |new: u32, old: u32| (new.wrapping_sub(old) as i32).max(0) as u32;
-        let (arrived, cut) = (fresh(progress.arrived, self.arrived), fresh(progress.cut, self.cut));
+        let arrived = fresh(progress.arrived, self.arrived);
         self.arrived = self.arrived.wrapping_add(arrived);
-        self.cut = self.cut.wrapping_add(cut);
-        self.write_off(u64::from(arrived) + u64::from(cut));
+        self.write_off(u64::from(arrived));
+        // Headers that came back tell of those before.
+        let counted = self.cut.wrapping_add(fresh(self.returned, self.cut));
+        self.cut = self.cut.wrapping_add(fresh(progress.cut, self.cut));
+        self.write_off(u64::from(fresh(self.cut, counted)));
+        self.lacking = self.lacking.min(fresh(self.cut, self.returned));
         if told_pulls {
             let pulls = fresh(progress.pulls, self.pulls);
             self.pulls = self.pulls.wrapping_add(pulls);
@@ -91,14 +103,13 @@ impl Credit {
         }
     }
 
-    /// A header came back; `total` of them so far. Word of it may have come with an answer already.
-    pub(super) fn on_returned(&mut self, total: u32) {
-        let fresh = (total.wrapping_sub(self.cut) as i32).max(0) as u32;
-        self.cut = self.cut.wrapping_add(fresh);
-        self.write_off(u64::from(fresh));
+    /// A header came back. Word of it may have come with an answer already.
+    pub(super) fn on_returned(&mut self) {
+        self.returned = self.returned.wrapping_add(1);
+        self.write_off(u64::from(fresh(self.returned, self.cut).min(1)));
     }
 
-    /// So many packets vanished.
+    /// So many packets ended.
     fn write_off(&mut self, packets: u64) {
         self.in_flight = self.in_flight.saturating_sub(packets);
     }
@@ -113,7 +124,13 @@ impl Credit {
     pub(super) fn start_over(&mut self) {
         self.in_flight = 0;
         self.pulled = self.pulled.max(self.sent);
+        self.returned = self.returned.wrapping_add(fresh(self.cut, self.returned));
     }
+}
+
+/// By how much a total has grown.
+fn fresh(new: u32, old: u32) -> u32 {
+    (new.wrapping_sub(old) as i32).max(0) as u32
 }
 
 #[cfg(test)]
@@ -142,6 +159,53 @@ mod tests {
         assert!(credit.is_open(flow, 4), "nobody will pull for what vanished");
         credit.on_progress(&told(12), true);
         credit.on_floor(12);
+        assert_eq!(credit.in_flight(), 0);
+    }
+
+    fn cut(cut: u32) -> Progress {
+        Progress { cut, ..Progress::default() }
+    }
+
+    /// A header was lost. Until it is taken for lost, the next one tells nothing.
+    #[test]
+    fn a_lost_header_hides_others_until_the_next_mark() {
+        let mut credit = Credit::default();
+        for end in [5, 10] {
+            (0..5).for_each(|_| credit.on_send());
+            credit.mark(end);
+            credit.on_progress(&cut(1), true);
+            credit.on_floor(end);
+        }
+        (0..4).for_each(|_| credit.on_send());
+        credit.on_returned();
+        assert_eq!(credit.in_flight(), 3);
+        credit.on_progress(&cut(2), true);
+        assert_eq!(credit.in_flight(), 3, "it was the same packet");
+    }
+
+    /// An answer overtook a header, which comes before the next mark.
+    #[test]
+    fn a_late_header_is_not_counted_twice() {
+        let mut credit = Credit::default();
+        for (end, total) in [(5, 1), (10, 2), (15, 3)] {
+            (0..5).for_each(|_| credit.on_send());
+            credit.mark(end);
+            credit.on_progress(&cut(total), true);
+            credit.on_returned();
+            assert_eq!(credit.in_flight(), 4);
+            credit.on_progress(&Progress { arrived: 4 * total, ..cut(total) }, true);
+            credit.on_floor(end);
+        }
+    }
+
+    #[test]
+    fn nothing_is_lacking_when_all_starts_over() {
+        let mut credit = Credit::default();
+        credit.on_send();
+        credit.on_progress(&cut(1), true);
+        credit.start_over();
+        credit.on_send();
+        credit.on_returned();
         assert_eq!(credit.in_flight(), 0);
     }
 }

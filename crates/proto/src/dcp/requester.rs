@@ -244,7 +244,7 @@ impl Requester {
             return;
         }
         self.seen.returned += 1;
-        self.credit.on_returned(self.seen.returned as u32);
+        self.credit.on_returned();
         let entry = self.entry(packet.psn);
         let current = entry.and_then(|entry| self.outgoing.get_mut(entry.unit).map(|unit| (entry, unit)));
         match current {
@@ -398,7 +398,9 @@ impl Requester {
         self.queue.advance(&config.parameters.fetch, now);
         let oldest = *self.running()?;
         if now < after(oldest.since, self.timeout) {
-            self.probe_due |= now >= self.probe_at(oldest.touched);
+            if now >= self.probe_at(oldest.touched) {
+                self.ask(config, now);
+            }
             return None;
         }
         self.counters.timeouts += 1;
@@ -421,6 +423,18 @@ impl Requester {
         self.restart_quiet(config, now);
         self.note_hold(config, now);
         Some(expiry)
+    }
+
+    /// The oldest unit was quiet for long. What of it waits here is not missing, so that a question would make doubles: it is asked
+    /// about once all is sent, unless a full window keeps that from ever happening.
+    fn ask(&mut self, config: &Config, now: Time) {
+        if self.is_open(config) && self.oldest_is_due(&config.parameters) {
+            if let Some(unit) = self.outgoing.get_mut(self.outgoing.acknowledged) {
+                unit.touched = now;
+            }
+            return;
+        }
+        self.probe_due = true;
     }
 
     /// A host takes packets when congestion control and its port let it. Where nothing is under way meanwhile, no answer can be

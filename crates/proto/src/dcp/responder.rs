@@ -211,11 +211,12 @@ impl Responder {
             return Outcome::Gap { nak: true };
         }
         self.seen.cut += 1;
-        self.progress.cut = self.progress.cut.wrapping_add(1);
         if config.parameters.flow != Flow::Window {
             self.owed += 1;
         }
         if arriving.unit < self.inbox.expected {
+            // Nothing is missing, and no header goes back: it counts as what it is a copy of.
+            self.progress.arrived = self.progress.arrived.wrapping_add(1);
             self.acknowledge = true;
             return Outcome::Gap { nak: false };
         }
@@ -230,6 +231,7 @@ impl Responder {
             }
             self.note_order(arriving.seq);
         }
+        self.progress.cut = self.progress.cut.wrapping_add(1);
         self.bounce(packet);
         Outcome::Gap { nak: true }
     }

@@ -14,10 +14,10 @@ pub struct StateBytes {
     pub host: usize,
 }
 
-/// Head and tail of a ring in host memory, its address, the two totals that answers bring, and the mark: a number (24 bits)
-/// and a total.
+/// Head and tail of a ring in host memory, its address, the two totals that answers bring, headers that came back and how many
+/// are lacking, and the mark: a number (24 bits) and a total.
 const SENDER_BYTES: usize =
-    2 * size_of::<u16>() + size_of::<u64>() + 2 * size_of::<u32>() + 3 + size_of::<u32>();
+    2 * size_of::<u16>() + size_of::<u64>() + 4 * size_of::<u32>() + 3 + size_of::<u32>();
 /// eMSN and the first number of the head (24 bits each), and the totals of packets.
 const RECEIVER_BYTES: usize = 3 + 3 + 2 * size_of::<u32>();
 

@@ -1,6 +1,6 @@
 //! A corrupted packet leaves no header. What that costs, and what hints buy.
 
-use wiremend_proto::dcp::{Config, Hints, Parameters, Tracking};
+use wiremend_proto::dcp::{Config, Fetch, Hints, Parameters, Tracking};
 use wiremend_units::Span;
 
 use crate::config;
@@ -61,6 +61,31 @@ fn sums_name_two_packets_of_a_unit() {
 fn a_counter_has_to_repeat_the_unit_but_at_once() {
     let pair = lose(with(Tracking::Counter, Some(HINTS)), &[3]);
     assert_eq!((pair.expiries, pair.counters().retransmitted_packets), (0, 20));
+}
+
+/// Entries of other units lie before those of the oldest, which is quiet meanwhile. Whoever asks then is told of packets that
+/// have left when the answer comes.
+#[test]
+fn what_waits_to_be_sent_again_is_not_asked_for() {
+    let fetch = Fetch { round_trip: Span::from_ns(500), batch: 1 };
+    for twice in [2..=3, 2..=5] {
+        let mut config = with(Tracking::Sums, Some(Hints { allowance: 0, ..HINTS }));
+        config.parameters.fetch = fetch;
+        let mut copies = [0; 40];
+        let mut pair = Pair::new(config).rule(move |packet, _| {
+            let psn = packet.psn.get() as usize;
+            copies[psn] += 1;
+            let cut =
+                twice.contains(&psn) && copies[psn] <= 2 || (20..=27).contains(&psn) && copies[psn] == 1;
+            if cut { Fate::Cut } else { Fate::Pass }
+        });
+        pair.write(256 * 16);
+        pair.write(256 * 20);
+        pair.run_until_idle();
+        pair.assert_delivered();
+        assert_eq!((pair.requester.seen().probes, pair.requester.seen().recounts), (0, 0));
+        assert_eq!(pair.counters().retransmitted_packets, pair.seen().cut);
+    }
 }
 
 #[test]

@@ -27,6 +27,26 @@ fn a_cut_packet_is_sent_again_without_a_timeout_wherever_it_is() {
     }
 }
 
+/// The receiver counts a cut copy of what it has, and sends no header back for it. The headers of others count all the same: where
+/// the window is one packet, nothing else opens it.
+#[test]
+fn a_header_that_never_came_closes_no_window() {
+    let (tell, told) = std::sync::mpsc::channel();
+    let mut pair =
+        Pair::new(based(config(Parameters::DCP), |base| base.window = 1)).rule(move |packet, nth| {
+            tell.send(*packet).expect("someone listens");
+            if nth % 3 == 0 { Fate::Cut } else { Fate::Pass }
+        });
+    pair.write(256);
+    pair.run_until_idle();
+    let copy = told.recv().expect("it was sent").trimmed();
+    pair.inject(&copy);
+    pair.write(256 * 20);
+    pair.run_until_idle();
+    pair.assert_delivered();
+    assert_eq!((pair.expiries, pair.requester.seen().returned + 1), (0, pair.seen().cut));
+}
+
 #[test]
 fn disorder_alone_repeats_nothing() {
     let luck = Luck { reorder_ppm: 500_000, ..Luck::default() };
