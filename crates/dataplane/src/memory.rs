@@ -17,21 +17,32 @@ pub struct MemoryPort {
 
 #[derive(Default)]
 struct Shared {
-    arriving: VecDeque<(Vec<u8>, Option<[u8; 4]>)>,
+    arriving: VecDeque<Arriving>,
     sent: VecDeque<Vec<u8>>,
     room: Option<usize>,
     down: bool,
 }
 
+struct Arriving {
+    frame: Vec<u8>,
+    tag: Option<[u8; 4]>,
+    cut: bool,
+}
+
 impl MemoryPort {
     /// A frame arrives.
     pub fn put(&self, frame: &[u8]) {
-        self.shared.borrow_mut().arriving.push_back((frame.to_vec(), None));
+        self.arrive(frame, None, false);
     }
 
     /// A frame arrives, whose tag the interface has taken out.
     pub fn put_tagged(&self, frame: &[u8], tag: [u8; 4]) {
-        self.shared.borrow_mut().arriving.push_back((frame.to_vec(), Some(tag)));
+        self.arrive(frame, Some(tag), false);
+    }
+
+    /// A frame arrives of which this is the beginning: it was longer than the port was opened for.
+    pub fn put_cut(&self, beginning: &[u8]) {
+        self.arrive(beginning, None, true);
     }
 
     /// A frame that was sent.
@@ -43,20 +54,22 @@ impl MemoryPort {
     pub fn limit(&self, room: Option<usize>) {
         self.shared.borrow_mut().room = room;
     }
-}
 
-impl MemoryPort {
     /// Whether it refuses all frames from here on, as an interface that is down does.
     pub fn set_down(&self, down: bool) {
         self.shared.borrow_mut().down = down;
+    }
+
+    fn arrive(&self, frame: &[u8], tag: Option<[u8; 4]>, cut: bool) {
+        self.shared.borrow_mut().arriving.push_back(Arriving { frame: frame.to_vec(), tag, cut });
     }
 }
 
 impl Port for MemoryPort {
     fn take(&mut self) -> Option<Arrival> {
-        let (frame, tag) = self.shared.borrow_mut().arriving.pop_front()?;
+        let Arriving { frame, tag, cut } = self.shared.borrow_mut().arriving.pop_front()?;
         self.taken.push(frame);
-        Some(Arrival { place: self.taken.len() as u32 - 1, tag, cut: false })
+        Some(Arrival { place: self.taken.len() as u32 - 1, tag, cut })
     }
 
     fn bytes(&self, arrival: &Arrival) -> &[u8] {

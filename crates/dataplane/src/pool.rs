@@ -35,19 +35,24 @@ impl Pool {
         Some(Slot(slot))
     }
 
-    /// Puts a frame, which comes in pieces, into a slot that is held.
+    /// Puts a frame, which comes in pieces, into a slot that is held. False: it is longer than a slot, which stays empty. A part of a
+    /// frame would pass for another one.
     #[inline]
-    pub fn fill(&mut self, slot: Slot, pieces: [&[u8]; 3]) {
+    #[must_use]
+    pub fn fill(&mut self, slot: Slot, pieces: [&[u8]; 3]) -> bool {
         debug_assert!(self.is_held(slot));
-        let start = slot.0 as usize * self.slot_bytes;
-        let mut at = start;
+        let len: usize = pieces.iter().map(|piece| piece.len()).sum();
+        if len > self.slot_bytes {
+            self.lens[slot.0 as usize] = 0;
+            return false;
+        }
+        let mut at = slot.0 as usize * self.slot_bytes;
         for piece in pieces {
-            // A piece that does not fit is a frame longer than the port was opened for, which a ring does not hand out.
-            let piece = &piece[..piece.len().min(start + self.slot_bytes - at)];
             self.bytes[at..at + piece.len()].copy_from_slice(piece);
             at += piece.len();
         }
-        self.lens[slot.0 as usize] = (at - start) as u32;
+        self.lens[slot.0 as usize] = len as u32;
+        true
     }
 
     /// The frame in a slot.
@@ -95,7 +100,7 @@ mod tests {
     fn a_slot_is_free_when_all_have_let_go() {
         let mut pool = Pool::new(2, 100);
         let slot = pool.reserve().unwrap();
-        pool.fill(slot, [b"ab", b"", b"cde"]);
+        assert!(pool.fill(slot, [b"ab", b"", b"cde"]));
         pool.hold(slot);
         pool.let_go(slot);
         assert_eq!(pool.frame(slot), b"abcde");
@@ -103,5 +108,15 @@ mod tests {
         assert_eq!((pool.used(), pool.is_held(slot)), (0, false));
         let both = [pool.reserve(), pool.reserve(), pool.reserve()];
         assert!(both[1].is_some() && both[2].is_none());
+    }
+
+    #[test]
+    fn a_frame_is_kept_whole_or_not_at_all() {
+        let mut pool = Pool::new(1, 64);
+        let slot = pool.reserve().unwrap();
+        assert!(pool.fill(slot, [&[1; 12], &[2; 4], &[3; 48]]));
+        assert_eq!(pool.frame(slot).len(), 64);
+        assert!(!pool.fill(slot, [&[1; 12], &[2; 4], &[3; 49]]));
+        assert!(pool.frame(slot).is_empty());
     }
 }

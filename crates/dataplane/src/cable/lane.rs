@@ -129,7 +129,12 @@ impl Lane {
             self.counts.pool_empty += 1;
             return;
         };
-        pool.fill(slot, pieces);
+        if !pool.fill(slot, pieces) {
+            // A cable between ports of this length would not have carried it either.
+            pool.let_go(slot);
+            self.counts.misshapen += 1;
+            return;
+        }
         self.frames.push_back(Flight { arrives: leaves + self.delay, slot });
     }
 

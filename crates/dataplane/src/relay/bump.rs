@@ -288,12 +288,13 @@ impl<P: Port> Bump<P> {
         self.settle(slot, arrival, 0);
     }
 
-    /// The frame in the ring was given to the end as `slot`: it is copied only if the end holds on to it.
+    /// The frame in the ring was given to the end as `slot`: it is copied only if the end holds on to it. One that is too long for that
+    /// leaves its slot empty, so that its number is not waited for.
     fn settle(&mut self, slot: Slot, arrival: Arrival, added: u8) {
         self.dispose(Some((slot, Outgoing::InRing { arrival, added })));
         if self.pool.is_held(slot) {
             let pieces = ring_pieces(&self.link, &arrival, added);
-            self.pool.fill(slot, pieces);
+            self.counts.misshapen += u64::from(!self.pool.fill(slot, pieces));
         }
     }
 
@@ -306,6 +307,7 @@ impl<P: Port> Bump<P> {
                         self.pool.let_go(slot);
                         self.push_out(outgoing);
                     }
+                    _ if self.pool.frame(slot).is_empty() => self.pool.let_go(slot),
                     _ => self.push_out(Outgoing::Pooled(slot)),
                 },
                 Disposal::Discard(slot) | Disposal::Release(slot) => self.pool.let_go(slot),
@@ -352,18 +354,25 @@ impl<P: Port> Bump<P> {
         for at in done..self.outgoing.len() {
             let slot = match self.outgoing[at] {
                 Outgoing::Pooled(slot) => Some(slot),
-                Outgoing::InRing { arrival, added } => self.pool.reserve().inspect(|slot| {
-                    self.pool.fill(*slot, ring_pieces(&self.link, &arrival, added));
-                }),
+                Outgoing::InRing { .. } => self.pool.reserve(),
             };
-            match slot {
-                Some(slot) if self.backlog.len() < BACKLOG_MAX => self.backlog.push_back(slot),
-                Some(slot) => {
-                    self.pool.let_go(slot);
-                    self.counts.lan_refused += 1;
+            let Some(slot) = slot else {
+                self.counts.pool_empty += 1;
+                continue;
+            };
+            let fits = match self.outgoing[at] {
+                Outgoing::Pooled(_) => true,
+                Outgoing::InRing { arrival, added } => {
+                    self.pool.fill(slot, ring_pieces(&self.link, &arrival, added))
                 }
-                None => self.counts.pool_empty += 1,
+            };
+            if fits && self.backlog.len() < BACKLOG_MAX {
+                self.backlog.push_back(slot);
+                continue;
             }
+            self.pool.let_go(slot);
+            let dropped = if fits { &mut self.counts.lan_refused } else { &mut self.counts.misshapen };
+            *dropped += 1;
         }
     }
 
@@ -424,10 +433,14 @@ impl<P: Port> Bump<P> {
             counted.dropped += 1;
             return;
         };
+        if !self.pool.fill(slot, pieces) {
+            self.pool.let_go(slot);
+            self.counts.misshapen += 1;
+            return;
+        }
         counted.frames += 1;
         counted.bytes += u64::from(bytes);
         let reach = Reach::of(frame);
-        self.pool.fill(slot, pieces);
         let queued = match reach {
             Reach::Neighbour => Queued { slot, bytes, care: Care::NonBlocking, fenced: false },
             Reach::Normal => {

@@ -138,6 +138,57 @@ fn what_lies_in_the_ring_is_not_given_up() {
     assert!(arrived == frames, "{} of {}", arrived.len(), frames.len());
 }
 
+/// A port may hand out frames that are longer than the memory for one: none of them is carried as a part of itself.
+#[test]
+fn frames_that_are_too_long_are_not_cut() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let (long, after) = (frame(1, 3000), frame(2, 100));
+    bumps.ends[0].1.put(&long);
+    bumps.ends[0].1.put(&after);
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    assert_eq!(bumps.ends[1].1.next_sent().as_ref(), Some(&after));
+    assert_eq!((bumps.ends[1].1.next_sent(), bumps.ends[0].0.counts().misshapen), (None, 1));
+    // From the link they pass, unless they would have to wait for the LAN.
+    bumps.ends[1].2.put(&long);
+    bumps.run(Span::ZERO, &mut |_| false);
+    assert_eq!(bumps.ends[1].1.next_sent().as_ref(), Some(&long));
+    bumps.ends[1].1.limit(Some(0));
+    bumps.ends[1].2.put(&long);
+    bumps.ends[1].2.put(&after);
+    bumps.run(Span::ZERO, &mut |_| false);
+    bumps.ends[1].1.limit(None);
+    bumps.run(Span::from_us(50), &mut |_| false);
+    assert_eq!(bumps.ends[1].1.next_sent(), Some(after));
+    assert_eq!(bumps.ends[1].0.counts().misshapen, 1);
+}
+
+/// One that waits for another and is too long to be kept does not hold up those behind it.
+#[test]
+fn a_frame_too_long_to_wait_is_not_waited_for() {
+    let mut bumps = Bumps::new();
+    bumps.activate();
+    let frames: Vec<_> = (0..3).map(|number| frame(number, 100)).collect();
+    let mut crossing = Vec::new();
+    for frame in &frames {
+        bumps.ends[0].1.put(frame);
+    }
+    bumps.run_alone(0, Span::ZERO, &mut |sent| {
+        crossing.push(sent.to_vec());
+        true
+    });
+    crossing
+        .retain(|sent| matches!(Dialect::default().parse(sent), Ok(received) if received.signal.is_data()));
+    crossing[1].resize(3000, 0);
+    for at in [1, 2, 0] {
+        bumps.ends[1].2.put(&crossing[at]);
+    }
+    bumps.run(Span::from_ms(5), &mut |_| false);
+    let arrived: Vec<_> = std::iter::from_fn(|| bumps.ends[1].1.next_sent()).collect();
+    assert_eq!(arrived, [frames[0].clone(), frames[2].clone()]);
+    assert_eq!((bumps.ends[1].0.counts().misshapen, bumps.ends[1].0.pool_used()), (1, 0));
+}
+
 /// Random, truncated and replayed frames on the side of the link change nothing for those that are meant.
 #[test]
 fn garbage_on_the_link_neither_stalls_nor_panics() {
