@@ -99,6 +99,9 @@ fn judged(all: &Value) -> Figures {
     }
 }
 
+/// How often guests that fell silent are started anew.
+const GUESTS_ANEW: u32 = 2;
+
 /// An unmodified kernel's RoCE waits for its timeout unprotected, and never protected.
 #[test]
 fn roce_is_protected_from_timeouts() {
@@ -106,7 +109,15 @@ fn roce_is_protected_from_timeouts() {
     let lab = Lab::new();
     let measure = || {
         let asked = ["roce", "--rounds", "2", "--messages", "150", "--bulk-messages", "40", "--json"];
-        let ended = ended(lab.command(&asked).output().unwrap());
+        let run = || ended(lab.command(&asked).output().unwrap());
+        let mut ended = run();
+        // An emulated machine hangs now and then; that says nothing about what is tested.
+        for _ in 0..GUESTS_ANEW {
+            if ended.stderr.contains("said nothing for") {
+                eprintln!("once more: {}", ended.stderr);
+                ended = run();
+            }
+        }
         if ended.stderr.contains("not in the cache") {
             return lab.run(&[&asked[..], &["--fetch"]].concat()).map(Ended::json);
         }
