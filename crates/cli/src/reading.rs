@@ -145,7 +145,7 @@ fn timers(variants: &[VariantSummary]) -> Option<String> {
     )))
 }
 
-/// Lossless switches that drop: a pause was missed, or headroom is too small.
+/// Lossless switches that drop: a pause was missed or not obeyed, or headroom is too small.
 fn overruns(variants: &[VariantSummary]) -> Option<String> {
     let worst = variants.iter().max_by_key(|variant| variant.flow_control.lossless_dropped)?;
     let told = &worst.flow_control;
@@ -155,7 +155,7 @@ fn overruns(variants: &[VariantSummary]) -> Option<String> {
     let with = if variants.len() == 1 { String::new() } else { format!("With {}, ", quoted(worst)) };
     let dropped = human::count(told.lossless_dropped);
     let why = if told.corrupted == 0 {
-        "what still comes after a pause is more than their headroom".to_owned()
+        "more came after their pauses than their headroom holds".to_owned()
     } else {
         let [corrupted, frames] = [told.corrupted, told.frames].map(human::count);
         format!("{corrupted} of {frames} PFC frames were corrupted, and who misses a pause goes on")

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use wiremend_report::ledger::{Entry, Origin};
 
+use super::run::commands;
 use super::{Finding, Results, Run};
 
 /// Something that a paper says, and how it is measured.
@@ -70,7 +71,7 @@ impl Claim {
             table,
             figures,
             computing_s: judged_s + ran_s,
-            runs: runs.iter().map(|run| run.command(results.sets())).collect(),
+            runs: commands(&runs, results.sets()),
             origin,
         }
     }

@@ -1,5 +1,6 @@
 //! A simulation that a claim needs.
 
+use std::collections::BTreeSet;
 use std::fmt::Display;
 
 use wiremend_scenario::Override;
@@ -75,6 +76,29 @@ impl Run {
     }
 }
 
+/// The commands that run all of these, each once: runs which differ only in seeds that follow each other have one command.
+pub(crate) fn commands(runs: &[Run], user: &[Override]) -> Vec<String> {
+    let mut series: Vec<(String, BTreeSet<Option<u64>>)> = Vec::new();
+    for run in runs {
+        let command = Run { seed: None, ..run.clone() }.command(user);
+        match series.iter_mut().find(|(known, _)| *known == command) {
+            Some((_, seeds)) => _ = seeds.insert(run.seed),
+            None => series.push((command, BTreeSet::from([run.seed]))),
+        }
+    }
+    let told = |(command, seeds): &(String, BTreeSet<Option<u64>>)| {
+        let own = seeds.contains(&None).then(|| command.clone());
+        let seeds: Vec<_> = seeds.iter().copied().flatten().collect();
+        let ranges = seeds.chunk_by(|seed, next| seed + 1 == *next);
+        let range = |seeds: &[u64]| match seeds {
+            [seed] => format!("{command} --seed {seed}"),
+            seeds => format!("{command} --seed {} --seeds {}", seeds[0], seeds.len()),
+        };
+        own.into_iter().chain(ranges.map(range)).collect::<Vec<_>>()
+    };
+    series.iter().flat_map(told).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,5 +113,20 @@ mod tests {
              --seed 7"
         );
         assert_eq!(run.clone().seconds(90.0).command(&[]), run.command(&[]));
+    }
+
+    #[test]
+    fn seeds_that_follow_each_other_are_one_command() {
+        let run = |seed| Run::of("nak").seed(seed);
+        let runs = [run(2), Run::of("tour"), run(1), run(7), run(3), run(2), Run::of("nak"), Run::of("tour")];
+        assert_eq!(
+            commands(&runs, &[]),
+            [
+                "wiremend run nak",
+                "wiremend run nak --seed 1 --seeds 3",
+                "wiremend run nak --seed 7",
+                "wiremend run tour"
+            ]
+        );
     }
 }

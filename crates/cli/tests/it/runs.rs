@@ -58,7 +58,7 @@ fn lossless_switches_that_drop_say_why() {
     );
     let small = ["run", "pauses", "--variant", "clean", "--set", "switch.lossless.headroom=3kB"];
     let text = wiremend(&small).ok().split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("what still comes after a pause is more than their headroom"), "{text}");
+    assert!(text.contains("more came after their pauses than their headroom holds"), "{text}");
     let clean = wiremend(&["run", "pauses", "--variant", "protected, told twice"]);
     assert!(!clean.ok().contains("switches dropped"));
 }

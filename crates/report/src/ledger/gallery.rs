@@ -155,10 +155,8 @@ fn write_runs(html: &mut String, claim: &Entry) {
     }
     let _ = writeln!(
         html,
-        "<details>\n<summary>{} {}, {} of computing</summary>\n<pre>{}</pre>\n</details>",
-        claim.runs.len(),
-        if claim.runs.len() == 1 { "run" } else { "runs" },
-        spoken_s(claim.computing_s),
+        "<details>\n<summary>{}</summary>\n<pre>{}</pre>\n</details>",
+        claim.effort(),
         Escaped(&claim.runs.join("\n"))
     );
 }

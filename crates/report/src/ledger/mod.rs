@@ -59,7 +59,7 @@ pub struct Entry {
     pub table: Option<Table>,
     /// Drawings.
     pub figures: Vec<Figure>,
-    /// The commands that run what was measured, one for each run.
+    /// The commands that run what was measured.
     pub runs: Vec<String>,
     /// Time that these computed, in seconds.
     pub computing_s: f64,
@@ -128,6 +128,14 @@ pub struct Figure {
     /// The drawing, as [`crate::plot`] makes it.
     #[serde(skip, default)]
     pub svg: String,
+}
+
+impl Entry {
+    /// What was run for it, and how long that took.
+    fn effort(&self) -> String {
+        let commands = if self.runs.len() == 1 { "command" } else { "commands" };
+        format!("{} {commands}, {} of computing", self.runs.len(), spoken_s(self.computing_s))
+    }
 }
 
 impl Ledger {

@@ -62,9 +62,8 @@ fn write_claim(text: &mut String, claim: &Entry, figures: &str) {
     if !claim.runs.is_empty() {
         let _ = writeln!(
             text,
-            "<details>\n<summary>{}, {} of computing</summary>\n\n```\n{}\n```\n\n</details>",
-            if claim.runs.len() == 1 { "1 run".to_owned() } else { format!("{} runs", claim.runs.len()) },
-            spoken_s(claim.computing_s),
+            "<details>\n<summary>{}</summary>\n\n```\n{}\n```\n\n</details>",
+            claim.effort(),
             claim.runs.join("\n")
         );
     }

@@ -41,18 +41,18 @@ fn config(
 ) -> Config {
     let port = |lane: &LaneId| {
         let (out, into) = (&net.lanes[lane.index()], &net.lanes[lane.reverse().index()]);
+        let late = late.get(&lane.reverse());
+        let added = Bytes::new(if late.is_some() { ADDED_BYTES_MAX } else { 0 });
         let reach = Reach {
             rate: out.rate,
             there: into.delay,
             back: out.delay,
             reaction: lossless.reaction,
-            frame_max: late
-                .get(&lane.reverse())
-                .map_or(frame_max, |_| frame_max + Bytes::new(ADDED_BYTES_MAX)),
+            frame_max: frame_max + added,
             copies: lossless.copies.get(),
         };
-        let late = late.get(&lane.reverse()).copied().unwrap_or(Bytes::ZERO);
-        let headroom = lossless.headroom.unwrap_or_else(|| reach.headroom() + late);
+        let headroom = || late.map_or(reach.headroom(), |late| reach.headroom() + *late);
+        let headroom = lossless.headroom.unwrap_or_else(headroom);
         PortConfig { headroom, rate: out.rate, reaction: lossless.reaction }
     };
     Config {
