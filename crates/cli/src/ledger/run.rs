@@ -81,10 +81,11 @@ pub(crate) fn commands(runs: &[Run], user: &[Override]) -> Vec<String> {
     let mut series: Vec<(String, BTreeSet<Option<u64>>)> = Vec::new();
     for run in runs {
         let command = Run { seed: None, ..run.clone() }.command(user);
-        match series.iter_mut().find(|(known, _)| *known == command) {
-            Some((_, seeds)) => _ = seeds.insert(run.seed),
-            None => series.push((command, BTreeSet::from([run.seed]))),
-        }
+        let place = series.iter().position(|(known, _)| *known == command).unwrap_or_else(|| {
+            series.push((command, BTreeSet::new()));
+            series.len() - 1
+        });
+        series[place].1.insert(run.seed);
     }
     let told = |(command, seeds): &(String, BTreeSet<Option<u64>>)| {
         let own = seeds.contains(&None).then(|| command.clone());

@@ -81,7 +81,7 @@ impl Console {
                 Ok(Some(output)) => return Ok(output),
                 Ok(None) => {}
                 Err(NoAnswer::Late) if silent + 1 < SILENT_TRIES && signals::caught().is_none() => {
-                    silent += 1
+                    silent += 1;
                 }
                 Err(why) => return Err(why),
             }
