@@ -1,6 +1,6 @@
 //! The ends of a TCP connection, and a wire that delivers in any order, twice, or not, or delivers what nobody sent.
 
-use wiremend_proto::rc::{Op, Outcome, Packet, Status, Work};
+use wiremend_proto::engine::{Op, Outcome, Requester as _, Responder as _, Status, Work};
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Ack, Block, Config, Data, Ecn, Receiver, Reordering, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
@@ -51,8 +51,8 @@ struct World {
     sender: Sender,
     receiver: Receiver,
     /// What is under way to the receiver, and to the sender.
-    data: Vec<Packet>,
-    acks: Vec<Packet>,
+    data: Vec<Segment>,
+    acks: Vec<Segment>,
     posted: Vec<u32>,
     messages: Vec<u32>,
     ended: u64,
@@ -99,11 +99,11 @@ impl World {
             9 => self.data.extend(self.data.first().copied()),
             10 if hostile => {
                 let segment = self.any_data(draw);
-                self.hear_data(&segment.packet(THERE));
+                self.hear_data(&segment);
             }
             11 if hostile => {
                 let segment = self.any_ack(draw);
-                self.sender.on_packet(&self.config, self.now, &segment.packet(HERE));
+                self.sender.on_packet(&self.config, self.now, &segment);
             }
             10 | 12 | 13 => {
                 if let Some(packet) = taken(&mut self.data, draw) {
@@ -163,6 +163,7 @@ impl World {
             empty: draw.is(8),
             cwr: draw.is(8),
             marked: draw.is(4),
+            ..Data::default()
         })
     }
 
@@ -175,10 +176,10 @@ impl World {
             if draw.is(4) { draw.near(ack) } else { ack.wrapping_add(u32::from(draw.byte() % 32) * mss) }
         };
         let blocks = std::array::from_fn(|_| Block { start: edge(draw), end: edge(draw) });
-        Segment::Ack(Ack { ack, syn: draw.is(8), echo: draw.is(4), blocks })
+        Segment::Ack(Ack { ack, syn: draw.is(8), echo: draw.is(4), blocks, ..Ack::default() })
     }
 
-    fn hear_data(&mut self, packet: &Packet) {
+    fn hear_data(&mut self, packet: &Segment) {
         let before = self.receiver.received();
         let outcome = self.receiver.on_packet(&self.config, self.now, packet);
         if let Outcome::Accepted { completed: Some(message), .. } = outcome {
@@ -187,9 +188,7 @@ impl World {
         while let Some(message) = self.receiver.poll_message() {
             self.messages.push(message.len);
         }
-        let Some(Segment::Data(data)) = Segment::read(packet) else {
-            unreachable!("only data are on this wire")
-        };
+        let Segment::Data(data) = packet else { unreachable!("only data are on this wire") };
         // Where it stands from the first missing byte: only what covers that one moves it.
         let start = i64::from(data.seq.wrapping_sub(before as u32).cast_signed());
         let covers = start <= 0 && start + i64::from(data.len) > 0 && before as i64 + start >= 0;
@@ -252,7 +251,7 @@ impl World {
     }
 }
 
-fn taken(wire: &mut Vec<Packet>, draw: &mut Draw<'_>) -> Option<Packet> {
+fn taken(wire: &mut Vec<Segment>, draw: &mut Draw<'_>) -> Option<Segment> {
     let place = usize::from(draw.byte());
     (!wire.is_empty()).then(|| wire.remove(place % wire.len()))
 }

@@ -13,16 +13,16 @@ use std::net::Ipv4Addr;
 use std::path::Path;
 
 use wiremend_fabric::Graph;
-use wiremend_proto::{dcp, tcp};
+use wiremend_proto::{Packet, dcp, tcp};
 use wiremend_report::NewFile;
-use wiremend_sim::{Captured, Frame, Header, Kind, Probe};
+use wiremend_sim::{Body, Captured, Frame, Header, Probe};
 use wiremend_units::{HostId, LinkId};
 use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
-use wiremend_wire::pcap::{Packet, Writer};
+use wiremend_wire::pcap::{self, Writer};
 use wiremend_wire::{
-    ETHERTYPE_IPV4, EthernetRepr, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr, PROTOCOL_TCP,
-    Pause, PauseFrame, Quanta, RoceFrame, Tag, TcpFlags, TcpRepr, TrafficClass, Trailer, UdpRepr, Vlans,
+    BthRepr, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr,
+    PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, Tag, TrafficClass, Trailer, UdpRepr, Vlans,
 };
 
 use crate::parities::Parities;
@@ -65,7 +65,7 @@ impl Capture {
             Some(Header::Probe(probe)) => self.emit_probe(captured, *probe),
             Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
         }
-        self.writer.write(&Packet {
+        self.writer.write(&pcap::Packet {
             interface: self.direction(captured) as u32,
             time_ns: captured.time.as_ns(),
             original_len: self.bytes.len() as u32,
@@ -92,7 +92,7 @@ impl Capture {
 
     /// The same in the format of the published prototype.
     fn emit_prototype(&mut self, captured: &Captured, signal: &prototype::Signal) {
-        if captured.frame.kind == Kind::Link {
+        if captured.frame.body == Body::Link {
             let rest = self.own_frame(captured, prototype::ETHERTYPE);
             signal.emit(&mut rest[..signal.buffer_len()]);
             return;
@@ -177,27 +177,37 @@ impl Capture {
 
 /// The bytes of a frame, without FCS.
 fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
-    match frame.kind {
-        Kind::Rc => emit_roce(frame, bytes),
-        Kind::Tcp => emit_segment(frame, bytes),
-        Kind::Raw => emit_datagram(frame, bytes),
-        Kind::Link | Kind::Corrupted => {
+    match &frame.body {
+        Body::Packet(Packet::Rc(packet)) => {
+            emit_roce(frame, packet.to_wire(), Vec::new(), packet.payload_len, bytes);
+        }
+        Body::Packet(Packet::Sr(packet)) => {
+            emit_roce(frame, packet.to_wire(), Vec::new(), packet.payload_len(), bytes);
+        }
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => {
+            emit_header_only(frame, data, bytes);
+        }
+        Body::Packet(Packet::Dcp(packet)) => {
+            emit_roce(frame, packet.to_wire(), packet.wire_bytes(), packet.payload_len(), bytes);
+        }
+        Body::Packet(Packet::Tcp(segment)) => emit_segment(frame, segment, bytes),
+        Body::Raw(_) => emit_datagram(frame, bytes),
+        Body::Link | Body::Corrupted => {
             unreachable!("a frame is captured as it was sent, and emitted as what it is")
         }
     }
 }
 
-fn emit_roce(frame: &Frame, bytes: &mut Vec<u8>) {
-    let packet = &frame.packet;
-    let first = packet.psn.get();
-    let (bth, extension) = packet.to_wire();
-    if packet.is_trimmed() {
-        emit_header_only(frame, bytes);
-        return;
-    }
-    let place = if packet.is_placed() { dcp::wire_bytes(packet) } else { Vec::new() };
-    let body = (0..u32::from(packet.payload_len)).map(|i| first.wrapping_add(i) as u8);
-    let payload: Vec<u8> = place.into_iter().chain(body).collect();
+/// A packet of RDMA: its headers, what follows them, and so many bytes of payload.
+fn emit_roce(
+    frame: &Frame,
+    (bth, extension): (BthRepr, Extension),
+    mut payload: Vec<u8>,
+    payload_len: u16,
+    bytes: &mut Vec<u8>,
+) {
+    let first = bth.psn.get();
+    payload.extend((0..u32::from(payload_len)).map(|i| first.wrapping_add(i) as u8));
     let roce = RoceFrame {
         ethernet: ethernet(frame),
         ip: IpRepr::V4(ip(frame)),
@@ -212,9 +222,9 @@ fn emit_roce(frame: &Frame, bytes: &mut Vec<u8>) {
 }
 
 /// What a switch left of a packet, on its way to the receiver or back.
-fn emit_header_only(frame: &Frame, bytes: &mut Vec<u8>) {
-    let (bth, _) = frame.packet.to_wire();
-    let (unit, round) = dcp::unit_of(&frame.packet);
+fn emit_header_only(frame: &Frame, data: &dcp::Data, bytes: &mut Vec<u8>) {
+    let (bth, _) = dcp::Packet::Data(*data).to_wire();
+    let (unit, round) = data.unit();
     let header = HeaderOnly {
         ethernet: ethernet(frame),
         ip: IpRepr::V4(ip(frame)),
@@ -228,59 +238,20 @@ fn emit_header_only(frame: &Frame, bytes: &mut Vec<u8>) {
     header.emit(Trailer::None, bytes);
 }
 
-fn emit_segment(frame: &Frame, bytes: &mut Vec<u8>) {
+fn emit_segment(frame: &Frame, segment: &tcp::Segment, bytes: &mut Vec<u8>) {
     let (ethernet, ip) = (ethernet(frame), ip(frame));
-    let header = tcp_header(frame);
+    let header = segment.to_wire(frame.entropy, STREAM_PORT);
     bytes.clear();
     bytes.resize(usize::from(frame.len) - Trailer::Fcs.bytes(), 0);
     let (mac, packet) = bytes.split_at_mut(ethernet.buffer_len());
     ethernet.emit(ETHERTYPE_IPV4, mac);
     let (before, rest) = packet.split_at_mut(ip.buffer_len());
-    let len = header.buffer_len() + usize::from(frame.packet.payload_len);
+    let len = header.buffer_len() + usize::from(segment.payload_len());
     ip.emit(PROTOCOL_TCP, len, before);
     let (head, payload) = rest[..len].split_at_mut(header.buffer_len());
     let first = header.seq;
     payload.iter_mut().zip(0..).for_each(|(byte, i)| *byte = first.wrapping_add(i) as u8);
     header.emit(ip.source, ip.destination, payload, head);
-}
-
-/// A SYN takes the number before the first byte.
-fn tcp_header(frame: &Frame) -> TcpRepr {
-    let common = TcpRepr {
-        source_port: frame.entropy,
-        destination_port: STREAM_PORT,
-        seq: 0,
-        ack: 0,
-        flags: TcpFlags::ACK,
-        window: u16::MAX,
-        timestamps: (0, 0),
-        blocks: [None; 3],
-    };
-    match tcp::Segment::read(&frame.packet) {
-        Some(tcp::Segment::Ack(said)) => {
-            let mut blocks = [None; 3];
-            let told = said.blocks.iter().filter(|block| !block.is_empty());
-            blocks.iter_mut().zip(told).for_each(|(place, block)| *place = Some((block.start, block.end)));
-            TcpRepr {
-                source_port: STREAM_PORT,
-                destination_port: frame.entropy,
-                seq: if said.syn { u32::MAX } else { 0 },
-                ack: said.ack,
-                flags: TcpFlags::ACK | TcpFlags::SYN.when(said.syn) | TcpFlags::ECE.when(said.echo),
-                blocks,
-                ..common
-            }
-        }
-        Some(tcp::Segment::Data(data)) if data.syn => {
-            TcpRepr { seq: u32::MAX, flags: TcpFlags::SYN, ..common }
-        }
-        Some(tcp::Segment::Data(data)) => TcpRepr {
-            seq: data.seq,
-            flags: TcpFlags::ACK | TcpFlags::PSH.when(data.push) | TcpFlags::CWR.when(data.cwr),
-            ..common
-        },
-        None => common,
-    }
 }
 
 fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {
@@ -306,7 +277,7 @@ fn ip(frame: &Frame) -> Ipv4Repr {
     Ipv4Repr {
         source: Ipv4Addr::from_bits(FIRST + frame.src.0),
         destination: Ipv4Addr::from_bits(FIRST + frame.dst.0),
-        class: TrafficClass { dscp: tag(frame).dscp(frame.class), ecn: frame.ecn },
+        class: TrafficClass { dscp: tag(frame).dscp(frame.class()), ecn: frame.ecn() },
         identification: frame.ip_id,
         dont_fragment: true,
         ttl: frame.ttl,
@@ -315,11 +286,10 @@ fn ip(frame: &Frame) -> Ipv4Repr {
 
 /// What switches that cut take a frame for.
 fn tag(frame: &Frame) -> Tag {
-    let packet = &frame.packet;
-    match frame.kind {
-        Kind::Rc if packet.is_trimmed() => Tag::HeaderOnly,
-        Kind::Rc if packet.is_placed() && packet.opcode.is_response() => Tag::Ack,
-        Kind::Rc if packet.is_placed() => Tag::Data,
+    match &frame.body {
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => Tag::HeaderOnly,
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => Tag::Data,
+        Body::Packet(Packet::Dcp(_)) => Tag::Ack,
         _ => Tag::Other,
     }
 }

@@ -16,6 +16,8 @@
 //!            └──────────────────────────────────────────────────────────────────┘
 //! ```
 //!
+//! - [`engine`]: the contract of the two ends of a connection, and the words that all protocols share; [`Packet`]: what
+//!   travels between them.
 //! - [`rc`]: reliable connections of `RoCEv2`, with loss recovery as a policy that owns both ends.
 //! - [`sr`]: reliable connections that take packets out of order and send again only what is missing.
 //! - [`tcp`]: TCP with SACK, RACK-TLP, and CUBIC, DCTCP, BBR or Reno.
@@ -28,10 +30,14 @@
 
 pub mod cc;
 pub mod dcp;
+pub mod engine;
 pub mod fec;
 pub mod link;
 pub mod mend;
+mod packet;
 pub mod pfc;
 pub mod rc;
 pub mod sr;
 pub mod tcp;
+
+pub use packet::Packet;

@@ -1,7 +1,7 @@
 //! The name of a timeout's cause, from the state of both ends.
 
 use wiremend_measure::TimeoutCause;
-use wiremend_proto::rc;
+use wiremend_proto::engine::Expiry;
 use wiremend_units::Psn;
 
 /// Judges by what the responder expects and what the requester has sent.
@@ -13,7 +13,7 @@ use wiremend_units::Psn;
 ///
 /// The responder is asked as soon as word can reach it, a bare propagation delay after the timer fired. A
 /// packet that was still under way at the expiry, and arrived in between, counts as having arrived.
-pub(crate) fn name(expiry: &rc::Expiry, expected: Psn, nak_sent: bool) -> TimeoutCause {
+pub(crate) fn name(expiry: &Expiry, expected: Psn, nak_sent: bool) -> TimeoutCause {
     if expected.distance(expiry.end) >= 0 {
         TimeoutCause::TailAck
     } else if expiry.nak_received {

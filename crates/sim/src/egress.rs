@@ -423,7 +423,7 @@ mod tests {
 
         fn offer(&mut self, now: Time, class: u8, len: u16) {
             let cost = Span::from_ns(u64::from(len) + GAP_BYTES);
-            let frame = Frame { serial: self.offered.len() as u32, class, ..Frame::blank() };
+            let frame = Frame { serial: self.offered.len() as u32, ..Frame::blank() }.with_class(class);
             let waiting = Waiting { frame: self.frames.insert(frame), len, ingress: 0, cost };
             self.offered.push(Offered { at: now, class, cost });
             match self.egress.offer(now, waiting, class, self.free_at) {

@@ -4,12 +4,13 @@
 //! arrived whole and its predecessor has left. In the middle of a long message every packet adds the same, so only
 //! the first few and the last are followed one by one.
 
+use wiremend_proto::engine::Op;
 use wiremend_proto::tcp::multipath::Signal;
 use wiremend_proto::{rc, tcp};
 use wiremend_units::{Bytes, LaneId, Span};
 use wiremend_wire::Opcode;
 
-use crate::frame::{GAP_BYTES, len_with};
+use crate::frame::GAP_BYTES;
 use crate::network::{Network, Protocol};
 
 /// From post to the requester's completion, along `there` and back.
@@ -22,12 +23,12 @@ pub(crate) fn alone(
 ) -> Span {
     if let Some(shape) = shape_of(net, protocol) {
         let mut pipe = Pipe::new(net, back);
-        pipe.push_at(tcp::frame_len_with(shape.ack_options), stream(net, there, bytes, shape));
+        pipe.push_at(tcp::frame_len(shape.ack_options), stream(net, there, bytes, shape));
         return pipe.arrival() + stack_latency(net);
     }
     let mtu = u32::from(net.transport.config.mtu);
     match net.transport.op {
-        rc::Op::Read => {
+        Op::Read => {
             let shapes = [
                 Opcode::ReadResponseFirst,
                 Opcode::ReadResponseMiddle,
@@ -76,7 +77,7 @@ fn shape_of(net: &Network, protocol: Protocol) -> Option<SegmentShape> {
 /// When the last byte of a stream is at the other end, if windows never keep it back. Of subflows it is the first one's path that counts.
 fn stream(net: &Network, path: &[LaneId], bytes: u32, shape: SegmentShape) -> Span {
     let mss = u32::from(shape.mss);
-    let frame_len = |payload: u32| tcp::frame_len_with(payload as u16 + shape.options);
+    let frame_len = |payload: u32| tcp::frame_len(payload as u16 + shape.options);
     let bytes = bytes.max(1);
     let full = (bytes - 1) / mss;
     let mut pipe = Pipe::new(net, path);
@@ -89,10 +90,10 @@ fn stack_latency(net: &Network) -> Span {
     net.transport.tcp.as_ref().map_or(Span::ZERO, |tcp| tcp.stack_latency)
 }
 
-fn shapes_of(op: rc::Op) -> [Opcode; 4] {
+fn shapes_of(op: Op) -> [Opcode; 4] {
     match op {
-        rc::Op::Send => [Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast, Opcode::SendOnly],
-        rc::Op::Write | rc::Op::Read => {
+        Op::Send => [Opcode::SendFirst, Opcode::SendMiddle, Opcode::SendLast, Opcode::SendOnly],
+        Op::Write | Op::Read => {
             [Opcode::WriteFirst, Opcode::WriteMiddle, Opcode::WriteLast, Opcode::WriteOnly]
         }
     }
@@ -102,7 +103,7 @@ fn shapes_of(op: rc::Op) -> [Opcode; 4] {
 /// acknowledgement may queue behind the predecessor's.
 fn acknowledged(net: &Network, back: &[LaneId], packets: u32, delivered: &Delivered) -> Span {
     let mut pipe = Pipe::new(net, back);
-    let ack = len_with(Opcode::Acknowledge, 0);
+    let ack = rc::frame_len(Opcode::Acknowledge, 0);
     if let Some(before) = delivered.before_last
         && (packets - 1).is_multiple_of(net.transport.config.ack_every)
     {
@@ -120,7 +121,7 @@ struct Delivered {
 
 fn one(net: &Network, path: &[LaneId], opcode: Opcode) -> Span {
     let mut pipe = Pipe::new(net, path);
-    pipe.push(len_with(opcode, 0));
+    pipe.push(rc::frame_len(opcode, 0));
     pipe.arrival()
 }
 
@@ -133,14 +134,14 @@ fn message(
     let mtu = u32::from(net.transport.config.mtu);
     let mut pipe = Pipe::new(net, path);
     if bytes <= mtu {
-        pipe.push(len_with(only, bytes as u16));
+        pipe.push(rc::frame_len(only, bytes as u16));
         return Delivered { before_last: None, last: pipe.arrival() };
     }
     let packets = bytes.div_ceil(mtu);
-    pipe.push(len_with(first, mtu as u16));
-    pipe.push_many(len_with(middle, mtu as u16), packets - 2);
+    pipe.push(rc::frame_len(first, mtu as u16));
+    pipe.push_many(rc::frame_len(middle, mtu as u16), packets - 2);
     let before_last = Some(pipe.arrival());
-    pipe.push(len_with(last, (bytes - (packets - 1) * mtu) as u16));
+    pipe.push(rc::frame_len(last, (bytes - (packets - 1) * mtu) as u16));
     Delivered { before_last, last: pipe.arrival() }
 }
 

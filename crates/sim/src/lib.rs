@@ -55,7 +55,7 @@ mod wires;
 
 pub use build::{BuildError, Files, Phase, network, phases};
 pub use deadlock::{Deadlock, PauseInterval, Probe};
-pub use frame::{Frame, Kind};
+pub use frame::{Body, Frame, Raw};
 pub use host::HostCounters;
 pub use lossless::{PauseCounters, SwitchCounters};
 pub use observe::Captured;

@@ -283,7 +283,8 @@ impl Wires {
         // What is to be said is said before a frame that comes at the very instant at which the port falls free.
         self.speak(now, lane);
         self.mark_waiting(now, lane, id);
-        let &Frame { len, class, ingress, .. } = self.frames.get(id);
+        let frame = self.frames.get(id);
+        let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
         if self.lossless.as_ref().is_some_and(|lossless| lossless.care.drops(lane, class)) {
             self.drop_for_remedy(now, lane, id);
             self.lossless.as_mut().expect("a lossless switch").care.counts.flushed_frames += 1;

@@ -76,7 +76,7 @@ impl Wires {
     /// The same where frames wait in classes.
     pub(crate) fn mark_waiting(&mut self, now: Time, lane: LaneId, id: FrameId) {
         if self.marking.is_some() {
-            let class = self.frames.get(id).class;
+            let class = self.frames.get(id).class();
             let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
             let leaving = self.ports[lane.index()].busy_until.since(now);
             self.mark(lane, id, leaving + egress.backlog_of(class));
@@ -88,7 +88,7 @@ impl Wires {
         let rate = self.rate(lane);
         let frame = self.frames.get_mut(id);
         let marking = self.marking.as_mut().expect("a switch that marks");
-        if frame.ecn == Ecn::NotCapable {
+        if frame.ecn() == Ecn::NotCapable {
             return;
         }
         let kmax = self.ports[lane.index()].time_of(marking.curve.kmax_bytes, rate);
@@ -96,7 +96,7 @@ impl Wires {
         port.random = port.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         if marking.curve.marks(queue, kmin, kmax, mix(port.random) >> 32) {
             port.marked += 1;
-            frame.ecn = Ecn::Congested;
+            frame.mark();
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What does not change while a run goes on: the graph, its routes, the latencies, and what all connections share.
 
 use wiremend_fabric::{Graph, Plan, Routes};
+use wiremend_proto::engine::Op;
 use wiremend_proto::{cc, dcp, rc, sr, tcp};
 use wiremend_units::{HostId, LaneId, NodeId, Psn, Rate, Span, SwitchId, mix, stream_seed};
 
 use wiremend_wire::Ecn;
 
-use crate::frame::{self, Kind};
 use crate::repeat::Repeats;
 
 /// Names of random streams: one per purpose, so that no purpose disturbs another.
@@ -61,7 +61,7 @@ pub(crate) struct Transport {
     /// What connections of every scheme have in common, and all there is to go-back-N.
     pub(crate) config: rc::Config,
     pub(crate) engine: Engine,
-    pub(crate) op: rc::Op,
+    pub(crate) op: Op,
     /// A waiting ACK is replaced by a newer one.
     pub(crate) coalesce: bool,
     /// One connection per ordered pair of hosts, instead of one per flow.
@@ -132,7 +132,7 @@ impl Transport {
 
     /// The longest frame of a TCP connection; 0 if there is none.
     pub(crate) fn stream_frame_max(&self) -> u16 {
-        self.tcp.as_ref().map_or(0, |tcp| tcp::frame_len_with(tcp.config.mss))
+        self.tcp.as_ref().map_or(0, |tcp| tcp::frame_len(tcp.config.mss))
     }
 
     /// The configuration of a TCP connection.
@@ -147,23 +147,10 @@ impl Transport {
         &self.tcp.as_ref().expect("a run with TCP connections says how").multipath
     }
 
-    /// What TCP's data frames are, and whether switches may mark them.
-    pub(crate) fn tcp_kind(&self) -> (Kind, Ecn) {
+    /// Whether switches may mark TCP's data frames.
+    pub(crate) fn tcp_ecn(&self) -> Ecn {
         let echoed = self.tcp().ecn != tcp::Ecn::Off;
-        (Kind::Tcp, if echoed { Ecn::Capable0 } else { Ecn::NotCapable })
-    }
-
-    /// The length of the frame that carries a packet of a connection.
-    #[inline]
-    pub(crate) fn frame_len(&self, kind: Kind, packet: &rc::Packet) -> u16 {
-        if kind == Kind::Tcp {
-            return tcp::frame_len(packet);
-        }
-        match self.engine {
-            Engine::GoBack => frame::len_of(packet),
-            Engine::Selective(_) => frame::len_of(packet) + sr::extra_bytes(packet),
-            Engine::Trimming(_) => frame::len_of_placed(packet),
-        }
+        if echoed { Ecn::Capable0 } else { Ecn::NotCapable }
     }
 }
 

@@ -7,7 +7,7 @@
 
 use std::cmp::Ordering;
 
-use wiremend_proto::rc;
+use wiremend_proto::engine::Expiry;
 use wiremend_units::{HostId, QpNum, Time};
 
 use crate::network::Protocol;
@@ -33,7 +33,7 @@ pub(crate) enum News {
     /// To the requester: a message was delivered.
     Delivered(Delivered),
     /// To the responder: the requester's timer fired. Name the cause.
-    Expired { qp: QpNum, serial: u32, expiry: rc::Expiry },
+    Expired { qp: QpNum, serial: u32, expiry: Expiry },
 }
 
 /// Message number `message` of a connection was delivered at `at`.

@@ -2,10 +2,11 @@
 
 use wiremend_impair::Fate;
 use wiremend_measure::{Outcome, PacketKind, TimeoutCause, TraceDrop, TracePacket, TraceRecord, TraceWhat};
-use wiremend_proto::rc;
+use wiremend_proto::Packet;
+use wiremend_proto::engine::{self, Expiry, Purpose};
 use wiremend_units::{FlowId, HostId, LaneId, NodeId, Psn, Time};
 
-use crate::frame::{Frame, Kind};
+use crate::frame::Frame;
 use crate::protect::Header;
 
 /// A frame on a captured link.
@@ -88,7 +89,7 @@ impl Watch {
             self.captured.push(Captured { time: start, lane, frame, header: header.copied(), corrupted });
         }
         if let Some(tracer) = &mut self.tracer
-            && tracer.follows(frame)
+            && let Some(packet) = tracer.follows(frame)
         {
             let (from, to) = tracer.ends[lane.index()];
             let fate = if fate == Fate::Corrupt {
@@ -96,7 +97,7 @@ impl Watch {
             } else {
                 wiremend_measure::Fate::Pass
             };
-            let packet = describe(frame);
+            let packet = describe(frame, packet);
             tracer.note(start, from, TraceWhat::Sent { packet, to, arrive, fate });
         }
     }
@@ -120,19 +121,20 @@ impl Watch {
 
     /// What a responder made of a request.
     #[inline]
-    pub(crate) fn on_request(&mut self, now: Time, frame: &Frame, outcome: &rc::Outcome, expected: Psn) {
+    pub(crate) fn on_request(&mut self, now: Time, frame: &Frame, outcome: &engine::Outcome, expected: Psn) {
         if self.tracer.is_some() {
             self.note_request(now, frame, outcome, expected);
         }
     }
 
-    fn note_request(&mut self, now: Time, frame: &Frame, outcome: &rc::Outcome, expected: Psn) {
-        let Some(tracer) = self.tracer.as_mut().filter(|tracer| tracer.follows(frame)) else { return };
-        let (node, psn) = (NodeId(frame.dst.0), frame.packet.psn);
+    fn note_request(&mut self, now: Time, frame: &Frame, outcome: &engine::Outcome, expected: Psn) {
+        let Some(tracer) = &mut self.tracer else { return };
+        let Some(packet) = tracer.follows(frame) else { return };
+        let (node, psn) = (NodeId(frame.dst.0), packet.psn());
         match outcome {
-            rc::Outcome::Accepted { .. } => tracer.note(now, node, TraceWhat::Accepted { psn }),
-            rc::Outcome::Duplicate => tracer.note(now, node, TraceWhat::Duplicate { psn }),
-            rc::Outcome::Gap { nak } => {
+            engine::Outcome::Accepted { .. } => tracer.note(now, node, TraceWhat::Accepted { psn }),
+            engine::Outcome::Duplicate => tracer.note(now, node, TraceWhat::Duplicate { psn }),
+            engine::Outcome::Gap { nak } => {
                 tracer.note(now, node, TraceWhat::Gap { psn, expected });
                 if *nak {
                     tracer.note(now, node, TraceWhat::NakSent { expected });
@@ -142,7 +144,7 @@ impl Watch {
         }
     }
 
-    pub(crate) fn on_timer(&mut self, now: Time, host: HostId, serial: u32, expiry: &rc::Expiry) {
+    pub(crate) fn on_timer(&mut self, now: Time, host: HostId, serial: u32, expiry: &Expiry) {
         if let Some(tracer) = &mut self.tracer
             && tracer.connection == Some((host, serial))
             && !tracer.ended
@@ -178,20 +180,21 @@ impl Watch {
 
     fn dropped(&mut self, now: Time, node: impl FnOnce(&Tracer) -> NodeId, frame: &Frame, why: TraceDrop) {
         if let Some(tracer) = &mut self.tracer
-            && tracer.follows(frame)
+            && let Some(packet) = tracer.follows(frame)
         {
             let node = node(tracer);
-            tracer.note(now, node, TraceWhat::Dropped { packet: describe(frame), why });
+            tracer.note(now, node, TraceWhat::Dropped { packet: describe(frame, packet), why });
         }
     }
 }
 
 impl Tracer {
-    fn follows(&self, frame: &Frame) -> bool {
-        let Some((host, serial)) = self.connection else { return false };
-        let requester = if frame.packet.opcode.is_response() { frame.dst } else { frame.src };
-        let is_connection = matches!(frame.kind, Kind::Rc | Kind::Tcp);
-        !self.ended && is_connection && requester == host && frame.serial == serial
+    /// The packet, if it is one of the connection.
+    fn follows<'a>(&self, frame: &'a Frame) -> Option<&'a Packet> {
+        let (host, serial) = self.connection?;
+        let packet = frame.packet()?;
+        let requester = if packet.is_response() { frame.dst } else { frame.src };
+        (!self.ended && requester == host && frame.serial == serial).then_some(packet)
     }
 
     fn note(&mut self, time: Time, node: NodeId, what: TraceWhat) {
@@ -203,21 +206,24 @@ impl Tracer {
     }
 }
 
-fn describe(frame: &Frame) -> TracePacket {
-    let packet = &frame.packet;
-    let kind = match packet.aeth() {
+fn describe(frame: &Frame, packet: &Packet) -> TracePacket {
+    let kind = match packet {
         _ if packet.is_nak() => PacketKind::Nak,
         _ if packet.is_dummy() => PacketKind::Dummy,
-        Some(_) if packet.payload_len == 0 => PacketKind::Ack,
+        Packet::Rc(packet) if packet.aeth().is_some() && packet.payload_len == 0 => PacketKind::Ack,
+        Packet::Rc(_) => PacketKind::Data,
+        _ if packet.is_response() => PacketKind::Ack,
         _ => PacketKind::Data,
     };
-    let name = match kind {
-        PacketKind::Nak => "NAK",
-        PacketKind::Dummy => "DUMMY",
-        PacketKind::Data if frame.kind == Kind::Tcp => "DATA",
-        PacketKind::Ack if frame.kind == Kind::Tcp => "ACK",
-        _ => packet.opcode.name(),
+    let name = match (kind, packet) {
+        (PacketKind::Nak, _) => "NAK",
+        (PacketKind::Dummy, _) => "DUMMY",
+        (PacketKind::Ack, Packet::Tcp(_)) => "ACK",
+        (_, Packet::Tcp(_)) => "DATA",
+        (_, Packet::Rc(packet)) => packet.opcode.name(),
+        (_, Packet::Sr(packet)) => packet.opcode().name(),
+        (_, Packet::Dcp(packet)) => packet.opcode().name(),
     };
-    let retransmission = frame.copy > 0 || frame.replica > 0 || frame.purpose == rc::Purpose::Repeat;
-    TracePacket { name, psn: packet.psn, kind, retransmission }
+    let retransmission = frame.copy > 0 || frame.is_replica() || frame.purpose() == Purpose::Repeat;
+    TracePacket { name, psn: packet.psn(), kind, retransmission }
 }

@@ -8,7 +8,7 @@ use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 use crate::balance::Balancer;
 use crate::deadlock::{Passage, Report, Verdict};
 use crate::detour::Detours;
-use crate::frame::{Frame, Kind};
+use crate::frame::Body;
 use crate::host::{Context, Host, Tally};
 use crate::network::{Network, Way};
 use crate::notice::Notice;
@@ -162,7 +162,7 @@ impl Part {
             return;
         };
         let arrived = self.wires.frame_mut(frame);
-        if arrived.kind == Kind::Corrupted {
+        if matches!(arrived.body, Body::Corrupted) {
             self.wires.discard(now, lane, frame);
             return;
         }
@@ -257,7 +257,7 @@ impl Part {
         };
         let out = match &mut self.balancer {
             Some(balancer) => {
-                let class = self.wires.frame_mut(id).class;
+                let class = self.wires.frame_mut(id).class();
                 balancer.choose(now, switch, way, class, lanes, &mut self.wires)
             }
             None => self.net.pick(switch, way, lanes),
@@ -279,8 +279,8 @@ impl Part {
         let frame = *self.wires.frame_mut(id);
         let copies = self.repeaters.as_mut().map_or(0, |all| all.copies(&self.net, switch, &frame));
         self.wires.enqueue(now, out, id);
-        for replica in 1..=copies {
-            self.wires.enqueue_copy(now, out, Frame { replica, ..frame });
+        for _ in 0..copies {
+            self.wires.enqueue_copy(now, out, frame.replica());
         }
     }
 

@@ -1,11 +1,12 @@
 //! ToR switches that copy NAKs and what is sent again (JCST §5.1).
 
 use wiremend_measure::Added;
+use wiremend_proto::Packet;
 use wiremend_proto::mend::Repeater;
 use wiremend_units::SwitchId;
-use wiremend_wire::{NakCode, Syndrome};
+use wiremend_wire::NakCode;
 
-use crate::frame::{Frame, Kind};
+use crate::frame::Frame;
 use crate::network::Network;
 
 /// The repeaters of a part's switches.
@@ -32,26 +33,24 @@ impl Repeaters {
 
     /// How many copies follow a frame that `switch` forwards.
     pub(crate) fn copies(&mut self, net: &Network, switch: SwitchId, frame: &Frame) -> u8 {
-        if frame.kind != Kind::Rc {
-            return 0;
-        }
+        let Some(packet) = frame.packet().filter(|_| !frame.is_tcp()) else { return 0 };
         let is_tor_of = |host| net.graph.tor(host) == switch;
         let (added, len) = (&mut self.added[switch.index()], u64::from(frame.len));
-        if asks_again(frame) {
+        if asks_again(packet) {
             if self.config.retransmission_copies > 0 && is_tor_of(frame.dst) {
                 let registers = self.config.registers;
                 let repeater =
                     self.by_switch[switch.index()].get_or_insert_with(|| Box::new(Repeater::new(registers)));
-                repeater.on_nak(frame.packet.psn, connection(frame.dst.0, frame));
+                repeater.on_nak(packet.psn(), connection(frame.dst.0, frame));
             }
             let copies = if is_tor_of(frame.src) { self.config.nak_copies } else { 0 };
             (0..copies).for_each(|_| added.nak_copies.add(len));
             return copies;
         }
         let Some(repeater) = &mut self.by_switch[switch.index()] else { return 0 };
-        if frame.packet.opcode.is_response()
+        if packet.is_response()
             || !is_tor_of(frame.src)
-            || !repeater.on_request(frame.packet.psn, connection(frame.src.0, frame))
+            || !repeater.on_request(packet.psn(), connection(frame.src.0, frame))
         {
             return 0;
         }
@@ -72,9 +71,8 @@ impl Repeaters {
 }
 
 /// A NAK that names a missing packet.
-fn asks_again(frame: &Frame) -> bool {
-    frame.packet.is_nak()
-        && frame.packet.aeth().is_some_and(|aeth| aeth.syndrome == Syndrome::Nak(NakCode::PsnSequence))
+fn asks_again(packet: &Packet) -> bool {
+    packet.nak_code() == Some(NakCode::PsnSequence)
 }
 
 /// The connection of a requester, which no switch could know.

@@ -5,10 +5,10 @@
 //! they are not lost is a matter of that class's weight: see `build::trim`.
 
 use wiremend_measure::Trims;
+use wiremend_proto::{Packet, dcp};
 use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
-use wiremend_wire::Opcode;
 
-use crate::frame::{Frame, Kind};
+use crate::frame::{Body, Frame, Raw};
 use crate::network::purpose;
 use crate::store::FrameId;
 use crate::wires::Wires;
@@ -88,19 +88,13 @@ impl Port {
 
 impl Rule {
     fn sort(self, frame: &Frame) -> Sort {
-        let knows_trimming = match frame.kind {
-            Kind::Rc => self.connections,
-            Kind::Raw => frame.serial != 0,
-            Kind::Tcp | Kind::Link | Kind::Corrupted => false,
-        };
-        if !knows_trimming {
-            Sort::Other
-        } else if frame.packet.is_trimmed() {
-            Sort::HeaderOnly
-        } else if matches!(frame.packet.opcode, Opcode::Acknowledge | Opcode::Cnp) {
-            Sort::Ack
-        } else {
-            Sort::Data
+        match &frame.body {
+            _ if frame.is_trimmed() => Sort::HeaderOnly,
+            Body::Raw(Raw::Trimmable) | Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => Sort::Data,
+            Body::Packet(Packet::Dcp(_)) => Sort::Ack,
+            // A notification of congestion.
+            Body::Packet(Packet::Rc(_)) if self.connections => Sort::Ack,
+            Body::Packet(_) | Body::Raw(_) | Body::Link | Body::Corrupted => Sort::Other,
         }
     }
 }
@@ -113,18 +107,18 @@ impl Wires {
         let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
         let frame = self.frames.get_mut(id);
         let sort = rule.sort(frame);
-        let is_long = egress.backlog_of(frame.class) > port.threshold;
+        let is_long = egress.backlog_of(frame.class()) > port.threshold;
         match sort {
             Sort::Data
                 if is_long
-                    || !egress.has_room(now, frame.class, frame.len)
+                    || !egress.has_room(now, frame.class(), frame.len)
                     || port.draws(rule.share_parts) =>
             {
                 frame.trim(rule.class);
                 port.counts.trimmed += 1;
             }
-            Sort::HeaderOnly => frame.class = rule.class,
-            Sort::Ack if rule.acks == Acks::Control => frame.class = rule.class,
+            Sort::HeaderOnly => frame.set_class(rule.class),
+            Sort::Ack if rule.acks == Acks::Control => frame.set_class(rule.class),
             Sort::Ack if rule.acks == Acks::Drop && is_long => {
                 port.counts.acks_dropped += 1;
                 self.drop_frame(now, lane, id);
@@ -137,7 +131,7 @@ impl Wires {
             }
             Sort::Data | Sort::Ack | Sort::Other => {}
         }
-        if frame.packet.is_trimmed() && !egress.has_room(now, frame.class, frame.len) {
+        if frame.is_trimmed() && !egress.has_room(now, frame.class(), frame.len) {
             port.counts.headers_dropped += 1;
             self.drop_frame(now, lane, id);
             return false;

@@ -9,7 +9,7 @@ use wiremend_measure::Trims;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use crate::egress::{Egress, Taken, Waiting};
-use crate::frame::{Frame, Kind};
+use crate::frame::{Body, Frame};
 use crate::lossless::Lossless;
 use crate::mark::Marking;
 use crate::notice::Notice;
@@ -258,7 +258,7 @@ impl Wires {
                 prefetch(&**egress);
             }
             let frame = self.frames.get(frame);
-            lossless.prefetch(lane, frame.ingress, frame.class);
+            lossless.prefetch(lane, frame.ingress, frame.class());
         }
         let port = &self.ports[lane.index()];
         let flags = port.flags;
@@ -355,7 +355,7 @@ impl Wires {
             self.settle_episodes(start, lane);
         }
         if fate == Fate::Corrupt {
-            self.frames.get_mut(id).kind = Kind::Corrupted;
+            self.frames.get_mut(id).body = Body::Corrupted;
         }
         if flags.has(PortFlags::REMOTE) {
             let part = self.ports[lane.index()].to_part;
@@ -387,9 +387,9 @@ impl Wires {
         let waiting = Waiting { frame: id, len: frame.len, ingress: frame.ingress, cost };
         let is_guarded = port.flags.has(PortFlags::GUARDED);
         let taken = if is_guarded {
-            egress.admit(now, waiting, frame.class)
+            egress.admit(now, waiting, frame.class())
         } else {
-            egress.offer(now, waiting, frame.class, port.busy_until)
+            egress.offer(now, waiting, frame.class(), port.busy_until)
         };
         match taken {
             Taken::Dropped => self.drop_frame(now, lane, id),
@@ -539,7 +539,7 @@ mod tests {
     }
 
     fn enqueue(wires: &mut Wires, now: Time, class: u8) {
-        let frame = wires.frames.insert(Frame { class, len: 980, ..Frame::blank() });
+        let frame = wires.frames.insert(Frame { len: 980, ..Frame::blank() }.with_class(class));
         wires.enqueue(now, LANE, frame);
     }
 

@@ -4,7 +4,7 @@ mod common;
 
 use common::{capture_with, run_with, scenario};
 use wiremend_measure::Outcome;
-use wiremend_sim::{Captured, Kind, Options, Results};
+use wiremend_sim::{Body, Captured, Options, Results};
 use wiremend_units::{LaneId, LinkId, Time};
 
 /// Four hosts whose pairs share a link of 40 Gbit/s between two switches, and meet nowhere else.
@@ -107,7 +107,7 @@ const TOR_TO_H1: LaneId = LinkId(1).backward();
 fn departures(text: &str, lane: LaneId, class: u8) -> Vec<Time> {
     let captures = vec![LinkId(0), LinkId(1)];
     let (_, frames) = capture_with(text, &Options { captures, ..Options::new(1) });
-    let of_class = |captured: &&Captured| captured.lane == lane && captured.frame.class == class;
+    let of_class = |captured: &&Captured| captured.lane == lane && captured.frame.class() == class;
     frames.iter().filter(of_class).map(|captured| captured.time).collect()
 }
 
@@ -187,7 +187,11 @@ fn a_pause_without_end_leaves_no_flow_without_a_reason() {
 fn a_paused_host_still_sends_other_classes() {
     let text = format!("{PAIR}[[pause]]\nlinks = \"h0-tor\"\nclass = 3\n");
     let (results, frames) = capture_with(&text, &Options { captures: vec![LinkId(0)], ..Options::new(1) });
-    assert!(frames.iter().all(|captured| captured.frame.kind == Kind::Raw && captured.frame.class == 0));
+    assert!(
+        frames
+            .iter()
+            .all(|captured| matches!(captured.frame.body, Body::Raw(_)) && captured.frame.class() == 0)
+    );
     assert_eq!(frames.len() as u64, results.hosts[1].raw_frames + results.in_flight);
     assert_eq!(frames.len(), departures(PAIR, H0_TO_TOR, 0).len());
 }

@@ -4,7 +4,8 @@ mod common;
 
 use common::{run_with, scenario};
 use wiremend_measure::{FlowRow, Metric, Outcome};
-use wiremend_sim::{Options, Results};
+use wiremend_proto::Packet;
+use wiremend_sim::{Captured, Options, Results};
 use wiremend_units::Time;
 
 /// Runs on one and two threads and with scheduled ports forced: the same digits.
@@ -171,8 +172,11 @@ fn notifications_are_packets() {
         &text,
         &Options { captures: vec![wiremend_units::LinkId(0)], ..Options::new(1) },
     );
-    let cnps: Vec<_> =
-        frames.iter().filter(|captured| captured.frame.packet.opcode == wiremend_wire::Opcode::Cnp).collect();
+    let is_cnp = |captured: &&Captured| {
+        let packet = captured.frame.packet();
+        matches!(packet, Some(Packet::Rc(packet)) if packet.opcode == wiremend_wire::Opcode::Cnp)
+    };
+    let cnps: Vec<_> = frames.iter().filter(is_cnp).collect();
     assert!(
         !cnps.is_empty()
             && results.counters.congestion.cnps_sent >= results.counters.congestion.cnps_received
@@ -181,10 +185,10 @@ fn notifications_are_packets() {
         assert!(pair[1].time.since(pair[0].time).as_ns() >= 49_000, "at most one in 50 us but for queueing");
     }
     for captured in cnps {
-        assert_eq!((captured.frame.len, captured.frame.class), (78, 6));
+        assert_eq!((captured.frame.len, captured.frame.class()), (78, 6));
         assert_eq!((captured.frame.src.0, captured.frame.dst.0), (3, 0));
     }
-    assert!(frames.iter().any(|captured| captured.frame.ecn == wiremend_wire::Ecn::Capable0));
+    assert!(frames.iter().any(|captured| captured.frame.ecn() == wiremend_wire::Ecn::Capable0));
 }
 
 /// Whatever the seed, the threads and the kind of ports: the same digits, and nothing lost.

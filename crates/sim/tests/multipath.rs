@@ -4,7 +4,7 @@ mod common;
 
 use common::{capture_with, run, run_with};
 use wiremend_measure::{FlowRow, Outcome};
-use wiremend_sim::{Kind, Options};
+use wiremend_sim::Options;
 use wiremend_units::LinkId;
 
 const RUN_MS: f64 = 30.0;
@@ -105,7 +105,7 @@ fn frames_have_the_length_of_their_headers() {
     let text = fabric("10Gbps", "subflows = 2", loss) + &stream("h0", "h2", "");
     let (_, frames) =
         capture_with(&text, &Options { captures: (0..8).map(LinkId).collect(), ..Options::new(1) });
-    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.kind == Kind::Tcp;
+    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.is_tcp();
     let mut lengths: Vec<_> = frames.iter().filter(tcp).map(|captured| captured.frame.len).collect();
     lengths.sort_unstable();
     lengths.dedup();

@@ -4,7 +4,7 @@ mod common;
 
 use common::{capture_with, run, run_with, series};
 use wiremend_measure::{FlowRow, Metric, Outcome, SeriesRow};
-use wiremend_sim::{Kind, Options};
+use wiremend_sim::Options;
 use wiremend_units::LinkId;
 
 /// Two hosts at each end of a link of 10 Gb/s, one stream from `h0` to `h2` for 20 ms.
@@ -142,7 +142,7 @@ fn frames_have_the_length_of_their_headers() {
     let text = stream("congestion = \"reno\"", LOSS);
     let captures = (0..5).map(LinkId).collect();
     let (_, frames) = capture_with(&text, &Options { captures, ..Options::new(1) });
-    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.kind == Kind::Tcp;
+    let tcp = |captured: &&wiremend_sim::Captured| captured.frame.is_tcp();
     let mut lengths: Vec<_> = frames.iter().filter(tcp).map(|captured| captured.frame.len).collect();
     lengths.sort_unstable();
     lengths.dedup();

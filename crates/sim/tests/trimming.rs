@@ -87,9 +87,9 @@ fn data_above_the_threshold_are_trimmed_and_overtaken_by_their_headers() {
     let text = incast(2, "threshold = \"50kB\"\nweight = 1\nfan_in = 2\nclass = 5");
     let options = Options { captures: vec![LinkId(23)], ..Options::new(7) };
     let (results, frames) = capture_with(&text, &options);
-    let headers: Vec<_> = frames.iter().filter(|captured| captured.frame.packet.is_trimmed()).collect();
+    let headers: Vec<_> = frames.iter().filter(|captured| captured.frame.is_trimmed()).collect();
     assert_eq!(headers.len() as u64, bottleneck(&results).trimmed);
-    assert!(headers.iter().all(|captured| captured.frame.class == 5 && captured.frame.len == 64));
+    assert!(headers.iter().all(|captured| captured.frame.class() == 5 && captured.frame.len == 64));
     // The second of two streams of 100 Gb/s fills 50 kB in about four microseconds and two of way there.
     let first = headers[0].time.as_ns();
     assert!((5_000..8_000).contains(&first), "{first}");
@@ -121,7 +121,7 @@ fn without_a_threshold_it_is_one_bandwidth_delay_product() {
     let text = incast(2, "weight = 1\nfan_in = 2");
     let options = Options { captures: vec![LinkId(23)], ..Options::new(7) };
     let (_, frames) = capture_with(&text, &options);
-    let first = frames.iter().find(|captured| captured.frame.packet.is_trimmed()).expect("some are trimmed");
+    let first = frames.iter().find(|captured| captured.frame.is_trimmed()).expect("some are trimmed");
     // Bytes above line rate come at line rate, so the queue has that many when a round trip has passed.
     let expected = 1_000 + 88 + 4_190;
     assert!(first.time.as_ns().abs_diff(expected + 1_000) < 1_000, "{:?}", first.time);

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use wiremend_proto::rc::{Arrival, Completion, Message, Op, Place, Qp, Recovery, Status, Work};
+use wiremend_proto::engine::{Arrival, Completion, Message, Op, Place, Status, Work};
+use wiremend_proto::rc::{Qp, Recovery};
 use wiremend_units::mix;
 
 /// A message that arrived.

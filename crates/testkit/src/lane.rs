@@ -16,9 +16,9 @@ pub enum Direction {
 
 /// A packet as the lane sees it.
 #[derive(Clone, Copy, Debug)]
-pub struct Sighting {
+pub struct Sighting<P = Packet> {
     /// Its headers.
-    pub packet: Packet,
+    pub packet: P,
     /// It is the `nth` packet in this direction, counted from 1.
     pub nth: u64,
     /// How often its number was sent before, if it is a request.
@@ -36,27 +36,27 @@ pub struct Luck {
     pub reorder_ppm: u32,
 }
 
-type Rule = Box<dyn FnMut(&Sighting) -> bool>;
+type Rule<P> = Box<dyn FnMut(&Sighting<P>) -> bool>;
 
 /// One direction of the wire.
-pub(crate) struct Lane {
+pub(crate) struct Lane<P = Packet> {
     pub(crate) delay: Span,
     pub(crate) spacing: Span,
     pub(crate) free_at: Time,
     pub(crate) carried: u64,
     pub(crate) lost: u64,
-    rules: Vec<Rule>,
+    rules: Vec<Rule<P>>,
     luck: Luck,
     dice: Dice,
 }
 
-impl Lane {
+impl<P: Copy> Lane<P> {
     pub(crate) fn new(delay: Span, spacing: Span) -> Self {
         let (luck, dice) = (Luck::default(), Dice::new(0));
         Self { delay, spacing, free_at: Time::ZERO, carried: 0, lost: 0, rules: Vec::new(), luck, dice }
     }
 
-    pub(crate) fn drop_if(&mut self, rule: Rule) {
+    pub(crate) fn drop_if(&mut self, rule: Rule<P>) {
         self.rules.push(rule);
     }
 
@@ -66,7 +66,7 @@ impl Lane {
     }
 
     /// Takes a packet at `now`; gives the times at which it arrives, none if it is lost.
-    pub(crate) fn carry(&mut self, now: Time, packet: Packet, copy: u8) -> Vec<Time> {
+    pub(crate) fn carry(&mut self, now: Time, packet: P, copy: u8) -> Vec<Time> {
         self.carried += 1;
         self.free_at = now + self.spacing;
         let sighting = Sighting { packet, nth: self.carried, copy };

@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wiremend_proto::rc::{
-    Completion, Config, Event, Expiry, Op, Outcome, Packet, Qp, RequesterCounters, ResponderCounters, Work,
+use wiremend_proto::engine::{
+    Completion, Expiry, Op, Outcome, Requester as _, RequesterCounters, Responder as _, ResponderCounters,
+    Work,
 };
+use wiremend_proto::rc::{Config, Event, Packet, Qp};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
 use crate::host::{Host, Received, pattern, payload};
@@ -333,12 +335,12 @@ impl Pair {
     }
 
     /// What a requester has counted.
-    pub fn requester(&self, side: Side) -> &RequesterCounters {
+    pub fn requester(&self, side: Side) -> RequesterCounters {
         self.hosts[side as usize].qp.requester.counters()
     }
 
     /// What a responder has counted.
-    pub fn responder(&self, side: Side) -> &ResponderCounters {
+    pub fn responder(&self, side: Side) -> ResponderCounters {
         self.hosts[side as usize].qp.responder.counters()
     }
 

@@ -3,8 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use wiremend_proto::rc::{Completion, Expiry, Message, Op, Outcome, Packet, Place, Status, Work};
-use wiremend_proto::sr::{Config, Requester, Responder};
+use wiremend_proto::engine::{
+    Completion, Expiry, Message, Op, Outcome, Place, Requester as _, Responder as _, Status, Work,
+};
+use wiremend_proto::sr::{Config, Packet, Requester, Responder};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
 use crate::host::{pattern, payload};
@@ -19,7 +21,7 @@ pub struct SrPair {
     pub requester: Requester,
     /// The cores.
     pub responder: Responder,
-    lanes: [Lane; 2],
+    lanes: [Lane<Packet>; 2],
     events: BinaryHeap<Reverse<(Time, u64, What)>>,
     order: u64,
     timer: Time,
@@ -93,7 +95,11 @@ impl SrPair {
     }
 
     /// Loses the packets of a direction for which the rule holds. It sees every packet, in order.
-    pub fn drop_if(mut self, direction: Direction, rule: impl FnMut(&Sighting) -> bool + 'static) -> Self {
+    pub fn drop_if(
+        mut self,
+        direction: Direction,
+        rule: impl FnMut(&Sighting<Packet>) -> bool + 'static,
+    ) -> Self {
         self.lanes[direction as usize].drop_if(Box::new(rule));
         self
     }
@@ -168,7 +174,7 @@ impl SrPair {
     fn place(&mut self, packet: &Packet, place: Place, bytes: &[u8]) {
         self.placed += place.len as u64;
         let from = place.offset as usize;
-        let is_send = packet.opcode <= wiremend_wire::Opcode::SendOnlyImm;
+        let is_send = packet.opcode() <= wiremend_wire::Opcode::SendOnlyImm;
         let (memory, from) = if is_send {
             let buffer = self.buffers.entry(place.addr).or_default();
             buffer.resize(buffer.len().max(from + bytes.len()), 0);
@@ -188,7 +194,7 @@ impl SrPair {
         while self.now >= self.lanes[0].free_at.max(self.eligible)
             && let Some(sent) = self.requester.poll_transmit(&self.config, self.now)
         {
-            let bytes = payload(sent.work, sent.offset, sent.packet.payload_len);
+            let bytes = payload(sent.work, sent.offset, sent.packet.payload_len());
             self.carry(0, sent.packet, &bytes, sent.copy, sent.path);
             self.eligible = self.now + self.pace;
             self.schedule(self.lanes[0].free_at.max(self.eligible), What::PortFree);

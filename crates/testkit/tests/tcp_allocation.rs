@@ -5,9 +5,9 @@ mod counting;
 use std::collections::VecDeque;
 
 use counting::allocations;
-use wiremend_proto::rc::{Op, Packet, Work};
+use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
 use wiremend_proto::tcp::cc::Algorithm;
-use wiremend_proto::tcp::{Config, Receiver, Sender};
+use wiremend_proto::tcp::{Config, Receiver, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
 
 /// A round trip of 200 steps of 100 ns, in each of which a segment may leave; one in so many is lost.
@@ -16,8 +16,8 @@ struct Loop {
     sender: Sender,
     receiver: Receiver,
     now: Time,
-    forth: VecDeque<(Time, Packet)>,
-    back: VecDeque<(Time, Packet)>,
+    forth: VecDeque<(Time, Segment)>,
+    back: VecDeque<(Time, Segment)>,
     sent: u64,
     loses_one_in: u64,
 }

@@ -12,7 +12,7 @@
 //! those after it would tell nothing. So headers that are lacking all the way from one mark to the next are taken for lost.
 
 use super::config::Flow;
-use super::header::Progress;
+use super::packet::Progress;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Credit {
@@ -86,8 +86,8 @@ impl Credit {
         }
     }
 
-    /// The receiver's totals came; older ones than before change nothing.
-    pub(super) fn on_progress(&mut self, progress: &Progress, told_pulls: bool) {
+    /// The receiver's totals came, and those of pulls if it told them; older ones than before change nothing.
+    pub(super) fn on_progress(&mut self, progress: &Progress, pulls: Option<u32>) {
         let arrived = fresh(progress.arrived, self.arrived);
         self.arrived = self.arrived.wrapping_add(arrived);
         self.write_off(u64::from(arrived));
@@ -96,8 +96,8 @@ impl Credit {
         self.cut = self.cut.wrapping_add(fresh(progress.cut, self.cut));
         self.write_off(u64::from(fresh(self.cut, counted)));
         self.lacking = self.lacking.min(fresh(self.cut, self.returned));
-        if told_pulls {
-            let pulls = fresh(progress.pulls, self.pulls);
+        if let Some(pulls) = pulls {
+            let pulls = fresh(pulls, self.pulls);
             self.pulls = self.pulls.wrapping_add(pulls);
             self.pulled += u64::from(pulls);
         }
@@ -148,16 +148,16 @@ mod tests {
         let mut credit = Credit::default();
         (0..13).for_each(|_| credit.on_send());
         credit.mark(9);
-        credit.on_progress(&told(8), true);
+        credit.on_progress(&told(8), Some(0));
         credit.on_floor(8);
         assert_eq!(credit.in_flight(), 5, "nothing is known of what left before the mark");
         (0..3).for_each(|_| credit.on_send());
         credit.mark(12);
-        credit.on_progress(&told(9), true);
+        credit.on_progress(&told(9), Some(0));
         credit.on_floor(9);
         assert_eq!(credit.in_flight(), 3, "what left behind it is under way");
         assert!(credit.is_open(flow, 4), "nobody will pull for what vanished");
-        credit.on_progress(&told(12), true);
+        credit.on_progress(&told(12), Some(0));
         credit.on_floor(12);
         assert_eq!(credit.in_flight(), 0);
     }
@@ -173,13 +173,13 @@ mod tests {
         for end in [5, 10] {
             (0..5).for_each(|_| credit.on_send());
             credit.mark(end);
-            credit.on_progress(&cut(1), true);
+            credit.on_progress(&cut(1), Some(0));
             credit.on_floor(end);
         }
         (0..4).for_each(|_| credit.on_send());
         credit.on_returned();
         assert_eq!(credit.in_flight(), 3);
-        credit.on_progress(&cut(2), true);
+        credit.on_progress(&cut(2), Some(0));
         assert_eq!(credit.in_flight(), 3, "it was the same packet");
     }
 
@@ -190,10 +190,10 @@ mod tests {
         for (end, total) in [(5, 1), (10, 2), (15, 3)] {
             (0..5).for_each(|_| credit.on_send());
             credit.mark(end);
-            credit.on_progress(&cut(total), true);
+            credit.on_progress(&cut(total), Some(0));
             credit.on_returned();
             assert_eq!(credit.in_flight(), 4);
-            credit.on_progress(&Progress { arrived: 4 * total, ..cut(total) }, true);
+            credit.on_progress(&Progress { arrived: 4 * total, ..cut(total) }, Some(0));
             credit.on_floor(end);
         }
     }
@@ -202,7 +202,7 @@ mod tests {
     fn nothing_is_lacking_when_all_starts_over() {
         let mut credit = Credit::default();
         credit.on_send();
-        credit.on_progress(&cut(1), true);
+        credit.on_progress(&cut(1), Some(0));
         credit.start_over();
         credit.on_send();
         credit.on_returned();

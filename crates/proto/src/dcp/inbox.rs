@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::sums::{Sums, Verdict, hash_sum};
-use crate::rc::Op;
+use crate::engine::Op;
 
 /// Units from the oldest incomplete one on.
 #[derive(Clone, Debug, Default)]

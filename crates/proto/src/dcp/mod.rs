@@ -55,15 +55,13 @@
 //! at the rate of its port ([`Pulls`]). CP (NSDI 2014) is precise notice of each cut packet to a stack in software, which takes
 //! its time to act: [`Parameters::cp`]. Both keep bits in software. READ is offered by none: its data are answers.
 
-use wiremend_wire::Opcode;
-
 mod bits;
 mod config;
 pub mod counters;
 mod credit;
-mod header;
 mod inbox;
 mod outgoing;
+mod packet;
 mod pulls;
 mod requester;
 mod responder;
@@ -72,65 +70,19 @@ mod state;
 mod sums;
 
 pub use config::{Config, Fetch, Flow, Hints, Parameters, Tracking};
+pub use packet::{Ack, Data, Missing, Packet, Progress, Recount, TRIMMED_BYTES, Target};
 pub use pulls::Pulls;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use state::StateBytes;
-
-use crate::rc::Packet;
-
-/// The bytes that a whole packet carries between the extension headers of its opcode and the payload, as [`extra_bytes`] tells. The
-/// sum of hashes is zero: a receiver of this kind adds it up itself.
-pub fn wire_bytes(packet: &Packet) -> Vec<u8> {
-    let [a, b, c, last] = packet.words();
-    let mut bytes = match packet.opcode {
-        // The last word of an answer: pulls, or the upper half of a map.
-        Opcode::Acknowledge if packet.is_nak() => vec![b, c, last, packet.imm_word()],
-        Opcode::Acknowledge => vec![b, c, last],
-        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => {
-            vec![last, a, b, c, u32::from(packet.payload_len)]
-        }
-        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => vec![last, a, b],
-        _ => vec![last],
-    };
-    if packet.ends_unit() {
-        bytes.extend([0, 0]);
-    }
-    bytes.into_iter().flat_map(u32::to_be_bytes).collect()
-}
-
-/// The unit of a data packet and its round, which stay when its payload is cut off.
-pub const fn unit_of(packet: &Packet) -> (u32, u8) {
-    let word = packet.words()[3];
-    (word >> 8, word as u8)
-}
-
-/// Bytes that a whole packet takes on the wire beyond those of its opcode.
-///
-/// Behind the BTH and the extension headers of its opcode, data carry the number of their unit (3 B) and the round (1 B), which a
-/// switch that trims keeps with the BTH. Then comes the place, where the opcode has none: of a WRITE the RETH (16 B), of a SEND the
-/// receive buffer (SSN) and the offset (4 B each). The last packet of a unit adds the sum of hashes (8 B). Answers add
-/// the totals of packets that came whole and cut (4 B each), then pulls (4 B) or a map of what is missing (8 B).
-pub const fn extra_bytes(packet: &Packet) -> u16 {
-    const UNIT: u16 = 4;
-    let end = if packet.ends_unit() { 8 } else { 0 };
-    match packet.opcode {
-        Opcode::Acknowledge if packet.is_nak() => 16,
-        Opcode::Acknowledge => 12,
-        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => UNIT + 16 + end,
-        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => UNIT + 8 + end,
-        opcode if opcode.is_response() => 0,
-        Opcode::Cnp => 0,
-        _ => UNIT + end,
-    }
-}
 
 #[cfg(test)]
 mod tests {
     use wiremend_units::{Psn, QpNum, Time};
 
     use super::*;
-    use crate::rc::{self, Op, Work};
+    use crate::engine::{Op, Requester as _, Responder as _, Work};
+    use crate::rc;
 
     #[test]
     fn packets_have_the_bytes_that_they_are_counted_with() {
@@ -146,11 +98,11 @@ mod tests {
         let mut extras = std::collections::BTreeSet::new();
         while let Some(transmit) = requester.poll_transmit(&config, Time::ZERO) {
             let packet = transmit.packet;
-            assert_eq!(wire_bytes(&packet).len(), usize::from(extra_bytes(&packet)), "{packet}");
-            extras.insert(extra_bytes(&packet));
+            assert_eq!(packet.wire_bytes().len(), usize::from(packet.extra_bytes()), "{packet:?}");
+            extras.insert(packet.extra_bytes());
             responder.on_packet(&config, Time::ZERO, &packet);
             let answer = responder.poll_transmit(&config).expect("each packet asks");
-            assert_eq!(wire_bytes(&answer).len(), usize::from(extra_bytes(&answer)), "{answer}");
+            assert_eq!(answer.wire_bytes().len(), usize::from(answer.extra_bytes()), "{answer:?}");
             requester.on_packet(&config, Time::ZERO, &answer);
         }
         assert_eq!(extras.into_iter().collect::<Vec<_>>(), [4, 12, 20, 28]);

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use wiremend_units::{Psn, QpNum, Time};
 
 use super::config::Config;
-use super::header::{Header, Target, UNIT_MASK};
+use super::packet::{Data, Target, UNIT_MASK};
 use super::retrans_queue::Entry;
+use crate::engine::{Op, Work};
+use crate::rc;
 use crate::rc::inbound::Shape;
-use crate::rc::{self, Op, Packet, Work};
 
 /// Units in the order of their numbers.
 #[derive(Clone, Debug, Default)]
@@ -81,7 +82,7 @@ impl Unit {
     }
 
     /// One of its packets, and where the payload lies in the message.
-    pub(super) fn packet(&self, config: &Config, peer: QpNum, psn: Psn, entry: Entry) -> (Packet, u32) {
+    pub(super) fn packet(&self, config: &Config, peer: QpNum, psn: Psn, entry: Entry) -> (Data, u32) {
         let mtu = config.base.mtu;
         let offset = self.offset(entry.seq, mtu);
         let shape = Shape { op: self.op, first: offset == 0, last: self.len - offset <= u32::from(mtu) };
@@ -91,11 +92,12 @@ impl Unit {
                 Target::Memory { address: self.addr.wrapping_add(u64::from(offset)), key: self.rkey }
             }
         };
-        let header = Header { psn, unit: entry.unit as u32 & UNIT_MASK, round: self.round, place };
-        let packet = Packet::new(shape.opcode(self.imm.is_some()), peer, psn)
+        let opcode = shape.opcode(self.imm.is_some());
+        let data = Data::new(opcode, peer, psn, entry.unit as u32 & UNIT_MASK, self.round, place)
             .with_payload(self.payload_at(offset, mtu))
-            .with_imm(self.imm.unwrap_or(0));
-        (header.write(packet, entry.seq + 1 == self.end()), offset)
+            .with_imm(self.imm.unwrap_or(0))
+            .with_unit_end(entry.seq + 1 == self.end());
+        (data, offset)
     }
 }
 

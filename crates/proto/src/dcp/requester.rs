@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
 
-use super::config::{Config, Flow, Parameters};
+use super::config::{Config, Parameters};
 use super::counters::Sender;
 use super::credit::Credit;
-use super::header::{Answer, Header, Progress, UNIT_MASK, widen};
 use super::outgoing::{Outgoing, Unit};
+use super::packet::{Data, Packet, Progress, UNIT_MASK, widen};
 use super::retrans_queue::{Entry, RetransQueue};
-use crate::rc::inbound::Shape;
-use crate::rc::{Arrival, Completion, Expiry, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
+use crate::engine::{self, Arrival, Completion, Expiry, Purpose, RequesterCounters, Status, Transmit, Work};
 
 /// The sending half of a connection.
 #[derive(Clone, Debug)]
@@ -82,23 +81,20 @@ impl Requester {
             failed: None,
         }
     }
+}
 
-    /// Takes a work request, which is no READ. On a connection in error it completes as flushed.
-    pub fn post(&mut self, config: &Config, _now: Time, work: Work) {
+impl engine::Requester for Requester {
+    type Config = Config;
+    type Packet = Packet;
+
+    fn post(&mut self, config: &Config, _now: Time, work: Work) {
         self.timeout = config.base.timeout;
         self.quiet = config.parameters.hints.and_then(|hints| hints.probe_after);
         self.outgoing.push(config, work);
     }
 
-    /// Work requests so far.
     #[inline]
-    pub fn messages(&self) -> u64 {
-        self.outgoing.messages
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet now.
-    #[inline]
-    pub fn ready(&self, config: &Config, now: Time) -> bool {
+    fn ready(&self, config: &Config, now: Time) -> bool {
         if self.failed.is_some() {
             return false;
         }
@@ -106,28 +102,7 @@ impl Requester {
         self.probe_due || self.is_open(config) && (again() || self.has_new(&config.parameters))
     }
 
-    #[inline]
-    fn is_open(&self, config: &Config) -> bool {
-        self.credit.is_open(config.parameters.flow, config.base.window.min(self.allowed))
-    }
-
-    /// Whether a packet that was never sent may be, as far as the receiver's room goes.
-    #[inline]
-    fn has_new(&self, parameters: &Parameters) -> bool {
-        let Outgoing { next, tail, .. } = self.outgoing;
-        next < tail
-            && self.outgoing.started() < parameters.units_max as usize
-            && next - self.floor < parameters.tracking.span()
-    }
-
-    /// Congestion control lets so many packets be outstanding from now on.
-    #[inline]
-    pub fn allow(&mut self, window: u32) {
-        self.allowed = window;
-    }
-
-    /// The next packet, if one may be sent now: a question, what came back, what is sent anew, what is new.
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         if !self.ready(config, now) {
             return None;
         }
@@ -154,6 +129,147 @@ impl Requester {
         Some(self.data(config, now, Entry { seq, unit }, Purpose::New))
     }
 
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        match packet {
+            _ if self.failed.is_some() => self.counters.ignored += 1,
+            Packet::Data(data) if data.is_bounced() && data.shape().is_some() => {
+                self.on_returned(config, now, data);
+            }
+            Packet::Data(_) => self.counters.ignored += 1,
+            Packet::Ack(ack) => {
+                if self.on_progress(config, now, &ack.progress, Some(ack.pulls)) {
+                    let seq = widen(self.floor, ack.psn.distance(self.first) as u32);
+                    let floor = seq.filter(|seq| *seq <= self.outgoing.next);
+                    self.floor = self.floor.max(floor.unwrap_or(0));
+                    self.credit.on_floor(self.floor);
+                }
+            }
+            Packet::Missing(missing) => {
+                if self.on_progress(config, now, &missing.progress, None) {
+                    self.on_missing(config, now, missing.psn, missing.map());
+                }
+            }
+            Packet::Recount(recount) => {
+                if self.on_progress(config, now, &recount.progress, None) {
+                    self.on_recount(config, now, recount.psn, recount.round);
+                }
+            }
+        }
+        self.note_hold(config, now);
+        None
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let mut next = self.queue.next_timeout();
+        if let Some(unit) = self.running() {
+            next = next.min(after(unit.since, self.timeout)).min(self.probe_at(unit.touched));
+        }
+        (next != Time::MAX).then_some(next)
+    }
+
+    fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.failed.is_some() {
+            return None;
+        }
+        self.queue.advance(&config.parameters.fetch, now);
+        let oldest = *self.running()?;
+        if now < after(oldest.since, self.timeout) {
+            if now >= self.probe_at(oldest.touched) {
+                self.ask(config, now);
+            }
+            return None;
+        }
+        self.counters.timeouts += 1;
+        let expiry = Expiry {
+            oldest: self.psn(self.floor.max(oldest.first)),
+            resume: self.psn(oldest.first),
+            end: self.psn(self.outgoing.next),
+            work: oldest.work,
+            op: oldest.op,
+            nak_received: self.counters.retransmitted_packets > 0,
+            dummy: false,
+            fatal: self.retries >= config.base.retry_count,
+            path: 0,
+        };
+        if expiry.fatal {
+            self.fail(Status::RetryExceeded);
+            return Some(expiry);
+        }
+        self.retries += 1;
+        self.restart_quiet(config, now);
+        self.note_hold(config, now);
+        Some(expiry)
+    }
+
+    #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.outgoing.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.outgoing.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.outgoing.oldest().is_none() || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Work requests so far.
+    #[inline]
+    fn messages(&self) -> u64 {
+        self.outgoing.messages
+    }
+
+    /// Packets sent, all copies: the number of the next one, as congestion control counts.
+    #[inline]
+    fn next_number(&self) -> u64 {
+        self.credit.sent
+    }
+
+    /// Packets that came, whole or cut, or are given up: all that were sent but those under way.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.credit.sent - self.credit.in_flight()
+    }
+
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
+}
+
+impl Requester {
+    #[inline]
+    fn is_open(&self, config: &Config) -> bool {
+        self.credit.is_open(config.parameters.flow, config.base.window.min(self.allowed))
+    }
+
+    /// Whether a packet that was never sent may be, as far as the receiver's room goes.
+    #[inline]
+    fn has_new(&self, parameters: &Parameters) -> bool {
+        let Outgoing { next, tail, .. } = self.outgoing;
+        next < tail
+            && self.outgoing.started() < parameters.units_max as usize
+            && next - self.floor < parameters.tracking.span()
+    }
+
     /// The next packet of a unit that is sent anew. What was never sent of it follows as new packets do.
     fn next_replay(&mut self) -> Option<Entry> {
         let number = *self.replays.front()?;
@@ -168,7 +284,7 @@ impl Requester {
         Some(Entry { seq, unit: number })
     }
 
-    fn data(&mut self, config: &Config, now: Time, entry: Entry, purpose: Purpose) -> Transmit {
+    fn data(&mut self, config: &Config, now: Time, entry: Entry, purpose: Purpose) -> Transmit<Packet> {
         self.end_hold(now);
         let arrives = std::mem::replace(&mut self.arrived, self.credit.arrived()) != self.credit.arrived();
         let unit = self.outgoing.get_mut(entry.unit).expect("a packet is sent while its unit is not done");
@@ -178,7 +294,7 @@ impl Requester {
         }
         let unit = *unit;
         self.credit.on_send();
-        let (packet, offset) = unit.packet(config, self.peer, self.psn(entry.seq), entry);
+        let (data, offset) = unit.packet(config, self.peer, self.psn(entry.seq), entry);
         self.unasked += 1;
         let is_last = entry.seq + 1 == unit.end();
         // Where packets are counted, answers tell of whole units alone.
@@ -196,15 +312,16 @@ impl Requester {
         self.counters.packets += 1;
         if purpose == Purpose::Again {
             self.counters.retransmitted_packets += 1;
-            self.counters.retransmitted_bytes += u64::from(packet.payload_len);
+            self.counters.retransmitted_bytes += u64::from(data.payload_len);
         }
         let copy = unit.round.saturating_add(u8::from(purpose == Purpose::Again && unit.round == 0));
-        Transmit { packet: packet.with_ack_req(ask), work: unit.work, offset, copy, path: 0, purpose }
+        let packet = Packet::Data(data.with_ack_req(ask));
+        Transmit { packet, work: unit.work, offset, copy, path: 0, purpose }
     }
 
     /// A question about the oldest unit: the header of the last of its packets that was sent, which carries nothing. It
     /// travels as data do, behind what it asks for.
-    fn probe(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn probe(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         let unit = *self.outgoing.oldest()?;
         let seq = unit.end().min(self.outgoing.next).checked_sub(1).filter(|seq| *seq >= unit.first)?;
         self.asked = now;
@@ -212,46 +329,23 @@ impl Requester {
         self.seen.probes += 1;
         self.counters.packets += 1;
         let entry = Entry { seq, unit: self.outgoing.acknowledged };
-        let (packet, offset) = unit.packet(config, self.peer, self.psn(seq), entry);
-        let packet = packet.probing().with_ack_req(true);
+        let (data, offset) = unit.packet(config, self.peer, self.psn(seq), entry);
+        let packet = Packet::Data(data.probing().with_ack_req(true));
         Some(Transmit { packet, work: unit.work, offset, copy: unit.round, path: 0, purpose: Purpose::Dummy })
     }
 
-    /// Takes an answer, or a header that came back. Whatever is late, doubled or makes no sense changes nothing and
-    /// is counted.
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
-        if self.failed.is_some() {
-            self.counters.ignored += 1;
-        } else if packet.is_bounced() {
-            self.on_returned(config, now, packet);
-        } else if let Some((progress, answer)) = Progress::read(packet) {
-            self.on_answer(config, now, packet.psn, &progress, answer);
-        } else {
-            self.counters.ignored += 1;
-        }
-        self.note_hold(config, now);
-        None
-    }
-
-    fn on_returned(&mut self, config: &Config, now: Time, packet: &Packet) {
-        let header = Shape::of(packet.opcode).and_then(|shape| Header::read(packet, shape.op));
-        let Some(header) = header else {
-            self.counters.ignored += 1;
-            return;
-        };
-        if packet.is_probe() {
+    fn on_returned(&mut self, config: &Config, now: Time, data: &Data) {
+        if data.is_probe() {
             self.unanswered = self.unanswered.saturating_sub(1);
             return;
         }
         self.seen.returned += 1;
         self.credit.on_returned();
-        let entry = self.entry(packet.psn);
+        let (entry, (number, round)) = (self.entry(data.psn), data.unit());
         let current = entry.and_then(|entry| self.outgoing.get_mut(entry.unit).map(|unit| (entry, unit)));
         match current {
             // A round that is over needs no packets.
-            Some((entry, unit))
-                if unit.round == header.round && entry.unit as u32 & UNIT_MASK == header.unit =>
-            {
+            Some((entry, unit)) if unit.round == round && entry.unit as u32 & UNIT_MASK == number => {
                 unit.touched = now;
                 self.queue.push(&config.parameters.fetch, now, entry);
             }
@@ -265,34 +359,18 @@ impl Requester {
         self.outgoing.owner(seq).map(|unit| Entry { seq, unit })
     }
 
-    fn on_answer(&mut self, config: &Config, now: Time, psn: Psn, progress: &Progress, answer: Answer) {
+    /// An answer tells how far the receiver is. False: it cannot be.
+    fn on_progress(&mut self, config: &Config, now: Time, progress: &Progress, pulls: Option<u32>) -> bool {
         let Some(expected) = widen(self.outgoing.acknowledged, progress.expected_unit) else {
             self.counters.ignored += 1;
-            return;
+            return false;
         };
         self.unanswered = 0;
-        self.credit.on_progress(progress, answer == Answer::Progress);
+        self.credit.on_progress(progress, pulls);
         if self.outgoing.acknowledge(expected) {
             self.on_acknowledged(config, now);
         }
-        match answer {
-            Answer::Progress => {
-                let seq = widen(self.floor, psn.distance(self.first) as u32);
-                let floor = seq.filter(|seq| *seq <= self.outgoing.next);
-                self.floor = self.floor.max(floor.unwrap_or(0));
-                self.credit.on_floor(self.floor);
-            }
-            Answer::Missing { map } => self.on_missing(config, now, psn, map),
-            Answer::Recount { round } => {
-                let current = self.entry(psn).filter(|entry| entry.unit == self.outgoing.acknowledged);
-                let unit = current.and_then(|entry| self.outgoing.get_mut(entry.unit));
-                if unit.is_some_and(|unit| unit.round == round) {
-                    self.on_recount(config, now);
-                } else {
-                    self.counters.ignored += 1;
-                }
-            }
-        }
+        true
     }
 
     fn on_acknowledged(&mut self, config: &Config, now: Time) {
@@ -331,7 +409,13 @@ impl Requester {
     }
 
     /// Something came twice, and a count cannot be put right: the unit is counted anew.
-    fn on_recount(&mut self, config: &Config, now: Time) {
+    fn on_recount(&mut self, config: &Config, now: Time, psn: Psn, round: u8) {
+        let current = self.entry(psn).filter(|entry| entry.unit == self.outgoing.acknowledged);
+        let unit = current.and_then(|entry| self.outgoing.get_mut(entry.unit));
+        if unit.is_none_or(|unit| unit.round != round) {
+            self.counters.ignored += 1;
+            return;
+        }
         self.recounts += 1;
         if self.recounts > RECOUNTS_MAX {
             self.fail(Status::RetryExceeded);
@@ -359,19 +443,6 @@ impl Requester {
 
 /// Time.
 impl Requester {
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        if self.failed.is_some() {
-            return None;
-        }
-        let mut next = self.queue.next_timeout();
-        if let Some(unit) = self.running() {
-            next = next.min(after(unit.since, self.timeout)).min(self.probe_at(unit.touched));
-        }
-        (next != Time::MAX).then_some(next)
-    }
-
     /// The oldest unit, if its timers run.
     #[inline]
     fn running(&self) -> Option<&Unit> {
@@ -388,41 +459,6 @@ impl Requester {
         touched
             .max(self.asked)
             .saturating_add(quiet * (1 << (self.unanswered + self.recounts).min(UNANSWERED_MAX)))
-    }
-
-    /// The time may have come. `None`: nothing was due, entries were fetched, or a question became due.
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.failed.is_some() {
-            return None;
-        }
-        self.queue.advance(&config.parameters.fetch, now);
-        let oldest = *self.running()?;
-        if now < after(oldest.since, self.timeout) {
-            if now >= self.probe_at(oldest.touched) {
-                self.ask(config, now);
-            }
-            return None;
-        }
-        self.counters.timeouts += 1;
-        let expiry = Expiry {
-            oldest: self.psn(self.floor.max(oldest.first)),
-            resume: self.psn(oldest.first),
-            end: self.psn(self.outgoing.next),
-            work: oldest.work,
-            op: oldest.op,
-            nak_received: self.counters.retransmitted_packets > 0,
-            dummy: false,
-            fatal: self.retries >= config.base.retry_count,
-            path: 0,
-        };
-        if expiry.fatal {
-            self.fail(Status::RetryExceeded);
-            return Some(expiry);
-        }
-        self.retries += 1;
-        self.restart_quiet(config, now);
-        self.note_hold(config, now);
-        Some(expiry)
     }
 
     /// The oldest unit was quiet for long. What of it waits here is not missing, so that a question would make doubles: it is asked
@@ -485,46 +521,10 @@ impl Requester {
 
 /// What it has come to.
 impl Requester {
-    /// The next work request that ended; in the order of posting.
-    #[inline]
-    pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.outgoing.pop_done() {
-            return Some(Completion { id, status: Status::Success });
-        }
-        let status = self.failed?;
-        let id = self.outgoing.pop_failed()?;
-        self.failed = Some(Status::Flushed);
-        Some(Completion { id, status })
-    }
-
-    /// Nothing is left to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.outgoing.oldest().is_none() || self.is_error()
-    }
-
-    /// Given up: silent for ever.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
-
     /// The oldest sequence number that is not known to be there, or the next one to be used.
     #[inline]
     pub fn oldest(&self) -> Psn {
         self.psn(self.floor)
-    }
-
-    /// Packets sent, all copies: the number of the next one, as congestion control counts.
-    #[inline]
-    pub fn next_number(&self) -> u64 {
-        self.credit.sent
-    }
-
-    /// Packets that came, whole or cut, or are given up: all that were sent but those under way.
-    #[inline]
-    pub fn acknowledged(&self) -> u64 {
-        self.credit.sent - self.credit.in_flight()
     }
 
     /// Packets under way.
@@ -533,20 +533,9 @@ impl Requester {
         self.credit.in_flight() as u32
     }
 
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &RequesterCounters {
-        &self.counters
-    }
-
     /// What only a trimming transport sees.
     pub fn seen(&self) -> Sender {
         Sender { fetches: self.queue.fetches, batch_max: self.queue.batch_max, ..self.seen }
-    }
-
-    /// Whether a receiver has to pull.
-    pub fn is_pulled(config: &Config) -> bool {
-        config.parameters.flow != Flow::Window
     }
 
     fn psn(&self, seq: u64) -> Psn {

@@ -7,11 +7,11 @@ use wiremend_units::{Psn, QpNum, Time};
 use super::bits::{Bits, CHUNK_BYTES, Mark};
 use super::config::{Config, Flow, Parameters, Tracking};
 use super::counters::Receiver;
-use super::header::{Answer, Header, Progress, Target, UNIT_MASK, widen};
 use super::inbox::{End, Inbox, Round};
+use super::packet::{Ack, Data, Missing, Packet, Progress, Recount, Target, UNIT_MASK, widen};
 use super::sums::Verdict;
+use crate::engine::{self, Message, Outcome, Place, ResponderCounters};
 use crate::rc::inbound::{Shape, payload_fits};
-use crate::rc::{Message, Outcome, Packet, Place, ResponderCounters};
 use crate::sr::Steps;
 
 /// The receiving half of a connection.
@@ -27,11 +27,13 @@ pub struct Responder {
     /// Behind the latest number that came.
     high: u64,
     /// Headers on their way back.
-    headers: VecDeque<Packet>,
-    reports: VecDeque<(u64, Answer)>,
+    headers: VecDeque<Data>,
+    reports: VecDeque<(u64, Report)>,
     acknowledge: bool,
     closed: VecDeque<Message>,
     progress: Progress,
+    /// Pulls granted, and owed since the last look.
+    pulls: u32,
     owed: u32,
     counters: ResponderCounters,
     seen: Receiver,
@@ -44,9 +46,16 @@ const HEADERS_MAX: usize = 1 << 14;
 /// Reports that one question is answered with at most; what else is missing, the next one brings.
 const REPORTS_MAX: usize = 8;
 
+/// What the sender is told beside the progress.
+#[derive(Clone, Copy, Debug)]
+enum Report {
+    Missing { map: u64 },
+    Recount { round: u8 },
+}
+
 /// A data packet that makes sense.
 struct Arriving {
-    header: Header,
+    round: u8,
     shape: Shape,
     unit: u64,
     seq: u64,
@@ -66,6 +75,7 @@ impl Responder {
             acknowledge: false,
             closed: VecDeque::new(),
             progress: Progress::default(),
+            pulls: 0,
             owed: 0,
             counters: ResponderCounters::default(),
             seen: Receiver::default(),
@@ -73,17 +83,22 @@ impl Responder {
             first,
         }
     }
+}
 
-    /// Takes a request. The messages that it completes come from [`Self::poll_message`]. The place of a SEND names its receive buffer, counted from 0, in place of an address.
-    pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
-        let Some(arriving) = self.read(packet) else { return self.ignore() };
-        if packet.is_trimmed() {
-            return self.on_cut(config, packet, &arriving);
+impl engine::Responder for Responder {
+    type Config = Config;
+    type Packet = Packet;
+
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+        let Packet::Data(data) = packet else { return self.ignore() };
+        let Some(arriving) = self.read(data) else { return self.ignore() };
+        if data.is_trimmed() {
+            return self.on_cut(config, data, &arriving);
         }
-        if packet.is_probe() {
+        if data.is_probe() {
             return self.on_probe(config, &arriving);
         }
-        if !payload_fits(&config.base, arriving.shape, packet.payload_len) {
+        if !payload_fits(&config.base, arriving.shape, data.payload_len) {
             return self.ignore();
         }
         if config.parameters.flow != Flow::Window {
@@ -95,29 +110,77 @@ impl Responder {
         }
         let ahead = arriving.unit - self.inbox.expected;
         if ahead >= u64::from(config.parameters.units_max) || arriving.seq - self.inbox.first >= SPAN_MAX {
-            return self.send_back(packet);
+            return self.send_back(data);
         }
-        self.on_whole(config, packet, &arriving)
+        self.on_whole(config, data, &arriving)
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    #[inline]
+    fn poll_message(&mut self) -> Option<Message> {
+        self.closed.pop_front()
+    }
+
+    fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
+        if let Some(header) = self.headers.pop_front() {
+            return Some(Packet::Data(header));
+        }
+        let (dest_qp, progress) = (self.peer, self.progress);
+        if let Some((seq, report)) = self.reports.pop_front() {
+            self.counters.naks += 1;
+            let psn = self.psn(seq);
+            return Some(match report {
+                Report::Missing { map } => Packet::Missing(Missing::new(dest_qp, psn, progress, map)),
+                Report::Recount { round } => Packet::Recount(Recount { dest_qp, psn, progress, round }),
+            });
+        }
+        if !std::mem::take(&mut self.acknowledge) {
+            return None;
+        }
+        self.counters.acks += 1;
+        Some(Packet::Ack(Ack { dest_qp, psn: self.expected(), progress, pulls: self.pulls }))
+    }
+
+    #[inline]
+    fn has_output(&self) -> bool {
+        self.acknowledge || !self.headers.is_empty() || !self.reports.is_empty()
+    }
+
+    /// Before this number everything came. Where packets are counted, the first of the oldest incomplete unit.
+    #[inline]
+    fn expected(&self) -> Psn {
+        self.psn(self.bits.as_ref().map_or(self.inbox.first, Bits::floor))
+    }
+
+    /// Never: what is missing is not asked for in order.
+    fn nak_sent(&self) -> bool {
+        false
+    }
+
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
+}
+
+impl Responder {
     /// `None`: it is no data packet of this connection.
-    fn read(&self, packet: &Packet) -> Option<Arriving> {
-        let shape = Shape::of(packet.opcode)?;
-        let header = Header::read(packet, shape.op)?;
-        let unit = widen(self.inbox.expected, header.unit)?;
-        let seq = widen(self.inbox.first, packet.psn.distance(self.first) as u32)?;
+    fn read(&self, data: &Data) -> Option<Arriving> {
+        let shape = data.shape()?;
+        let (unit, round) = data.unit();
+        let unit = widen(self.inbox.expected, unit)?;
+        let seq = widen(self.inbox.first, data.psn.distance(self.first) as u32)?;
         // A unit that is not over has no numbers before the head's.
-        (unit < self.inbox.expected || seq >= self.inbox.first).then_some(Arriving {
-            header,
-            shape,
-            unit,
-            seq,
-        })
+        let is_known = unit < self.inbox.expected || seq >= self.inbox.first;
+        is_known.then_some(Arriving { round, shape, unit, seq })
     }
 
-    fn on_whole(&mut self, config: &Config, packet: &Packet, arriving: &Arriving) -> Outcome {
-        let Arriving { header, shape, unit, seq } = *arriving;
-        if self.inbox.unit(unit).enter(header.round) == Round::Over && self.bits.is_none() {
+    fn on_whole(&mut self, config: &Config, data: &Data, arriving: &Arriving) -> Outcome {
+        let Arriving { round, shape, unit, seq } = *arriving;
+        if self.inbox.unit(unit).enter(round) == Round::Over && self.bits.is_none() {
             self.progress.arrived = self.progress.arrived.wrapping_add(1);
             self.seen.stale += 1;
             return self.on_double();
@@ -125,7 +188,7 @@ impl Responder {
         let (mark, steps) = self.bits.as_mut().map_or((Mark::New, 1), |bits| bits.set(seq));
         self.count_steps(steps);
         if mark == Mark::Beyond {
-            return self.send_back(packet);
+            return self.send_back(data);
         }
         self.progress.arrived = self.progress.arrived.wrapping_add(1);
         if mark == Mark::Double {
@@ -137,10 +200,10 @@ impl Responder {
         self.counters.accepted += 1;
         let unit = self.inbox.unit(unit);
         unit.sums.add(seq);
-        if packet.ends_unit() {
-            let imm = packet.imm();
+        if data.ends_unit() {
+            let imm = data.imm();
             let closes = shape.last;
-            unit.end = Some(End { last: seq, payload: packet.payload_len, op: shape.op, imm, closes });
+            unit.end = Some(End { last: seq, payload: data.payload_len, op: shape.op, imm, closes });
         }
         while self.head_is_complete(config) {
             self.close(config.base.mtu);
@@ -149,8 +212,8 @@ impl Responder {
         }
         self.hint(config, seq);
         // What fills a hole is news, whether or not its sender asked.
-        self.acknowledge |= packet.ack_req() || seq + 1 < self.high;
-        Outcome::Accepted { place: place(&header, packet.payload_len), completed: None }
+        self.acknowledge |= data.ack_req() || seq + 1 < self.high;
+        Outcome::Accepted { place: place_of(data), completed: None }
     }
 
     fn head_is_complete(&mut self, config: &Config) -> bool {
@@ -184,18 +247,6 @@ impl Responder {
         }
     }
 
-    /// Whether [`Self::poll_message`] would give a message.
-    #[inline]
-    pub fn has_messages(&self) -> bool {
-        !self.closed.is_empty()
-    }
-
-    /// The next message that is complete.
-    #[inline]
-    pub fn poll_message(&mut self) -> Option<Message> {
-        self.closed.pop_front()
-    }
-
     /// The sender is told how far things are.
     fn on_double(&mut self) -> Outcome {
         self.counters.duplicates += 1;
@@ -204,10 +255,10 @@ impl Responder {
     }
 
     /// A switch had no room for the payload. The header goes back to where it came from.
-    fn on_cut(&mut self, config: &Config, packet: &Packet, arriving: &Arriving) -> Outcome {
-        if packet.is_probe() {
+    fn on_cut(&mut self, config: &Config, data: &Data, arriving: &Arriving) -> Outcome {
+        if data.is_probe() {
             // It carried nothing, but its sender should know that the way is full.
-            self.bounce(packet);
+            self.bounce(data);
             return Outcome::Gap { nak: true };
         }
         self.seen.cut += 1;
@@ -223,7 +274,7 @@ impl Responder {
         let fits = arriving.unit - self.inbox.expected < u64::from(config.parameters.units_max);
         if fits && arriving.seq - self.inbox.first < SPAN_MAX {
             let unit = self.inbox.unit(arriving.unit);
-            if unit.enter(arriving.header.round) == Round::Current {
+            if unit.enter(arriving.round) == Round::Current {
                 unit.cut += 1;
             }
             if config.parameters.hints.is_some() && self.bits.is_some() {
@@ -232,21 +283,21 @@ impl Responder {
             self.note_order(arriving.seq);
         }
         self.progress.cut = self.progress.cut.wrapping_add(1);
-        self.bounce(packet);
+        self.bounce(data);
         Outcome::Gap { nak: true }
     }
 
     /// There is no room to track it: the sender is to try again.
-    fn send_back(&mut self, packet: &Packet) -> Outcome {
+    fn send_back(&mut self, data: &Data) -> Outcome {
         self.seen.beyond += 1;
         self.progress.cut = self.progress.cut.wrapping_add(1);
-        self.bounce(packet);
+        self.bounce(data);
         Outcome::Gap { nak: true }
     }
 
-    fn bounce(&mut self, packet: &Packet) {
+    fn bounce(&mut self, data: &Data) {
         if self.headers.len() < HEADERS_MAX {
-            self.headers.push_back(packet.bounced(self.peer));
+            self.headers.push_back(data.bounced(self.peer));
         } else {
             self.seen.headers_dropped += 1;
         }
@@ -273,28 +324,6 @@ impl Responder {
         self.high = self.high.max(seq + 1);
     }
 
-    /// The next answer: headers, then reports, then how far things are.
-    pub fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
-        if let Some(header) = self.headers.pop_front() {
-            return Some(header);
-        }
-        if let Some((seq, answer)) = self.reports.pop_front() {
-            self.counters.naks += 1;
-            return Some(self.progress.write(self.peer, self.psn(seq), answer));
-        }
-        if !std::mem::take(&mut self.acknowledge) {
-            return None;
-        }
-        self.counters.acks += 1;
-        Some(self.progress.write(self.peer, self.expected(), Answer::Progress))
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet.
-    #[inline]
-    pub fn has_output(&self) -> bool {
-        self.acknowledge || !self.headers.is_empty() || !self.reports.is_empty()
-    }
-
     /// Pulls that the sender is owed since the last call: one for each packet that came, whole or cut. The host grants them at
     /// the rate of its port.
     #[inline]
@@ -304,19 +333,8 @@ impl Responder {
 
     /// Grants a pull, which goes out with the next acknowledgement.
     pub fn grant_pull(&mut self) {
-        self.progress.pulls = self.progress.pulls.wrapping_add(1);
+        self.pulls = self.pulls.wrapping_add(1);
         self.acknowledge = true;
-    }
-
-    /// Before this number everything came. Where packets are counted, the first of the oldest incomplete unit.
-    #[inline]
-    pub fn expected(&self) -> Psn {
-        self.psn(self.bits.as_ref().map_or(self.inbox.first, Bits::floor))
-    }
-
-    /// Never: what is missing is not asked for in order.
-    pub fn nak_sent(&self) -> bool {
-        false
     }
 
     /// Never: nothing is refused.
@@ -327,11 +345,6 @@ impl Responder {
     /// Messages complete: 24 bits.
     pub fn msn(&self) -> u32 {
         self.inbox.messages as u32 & UNIT_MASK
-    }
-
-    /// What it has done and seen.
-    pub fn counters(&self) -> &ResponderCounters {
-        &self.counters
     }
 
     /// What tracking has cost.
@@ -395,7 +408,7 @@ impl Responder {
             return answered;
         }
         let unit = self.inbox.unit(arriving.unit);
-        if unit.enter(arriving.header.round) == Round::Current {
+        if unit.enter(arriving.round) == Round::Current {
             (unit.told, unit.given_up) = (false, false);
             self.report_head(&config.parameters, arriving.seq);
         }
@@ -419,7 +432,7 @@ impl Responder {
                 named += 1;
             }
             self.seen.named += named;
-            self.reports.push_back((first, Answer::Missing { map }));
+            self.reports.push_back((first, Report::Missing { map }));
             reports += 1;
         }
     }
@@ -437,9 +450,9 @@ impl Responder {
             Verdict::Missing([a, b]) => {
                 let far = b - a > u64::from(u64::BITS);
                 let map = if a == b || far { 0 } else { 1 << (b - a - 1) };
-                self.reports.push_back((a, Answer::Missing { map }));
+                self.reports.push_back((a, Report::Missing { map }));
                 if far {
-                    self.reports.push_back((b, Answer::Missing { map: 0 }));
+                    self.reports.push_back((b, Report::Missing { map: 0 }));
                 }
                 self.seen.named += 1 + u64::from(a != b);
                 self.inbox.unit(self.inbox.expected).told = true;
@@ -456,13 +469,14 @@ impl Responder {
         if !std::mem::replace(&mut unit.given_up, true) {
             let round = unit.round;
             self.seen.recounts += 1;
-            self.reports.push_back((first, Answer::Recount { round }));
+            self.reports.push_back((first, Report::Recount { round }));
         }
     }
 }
 
-fn place(header: &Header, len: u16) -> Option<Place> {
-    let place = match header.place {
+fn place_of(data: &Data) -> Option<Place> {
+    let len = data.payload_len;
+    let place = match data.place() {
         Target::Memory { address, .. } => Place { addr: address, offset: 0, len },
         Target::Buffer { number, offset } => Place { addr: u64::from(number), offset, len },
     };

@@ -5,6 +5,7 @@ use wiremend_wire::RnrTimer;
 
 use super::acceleration::Acceleration;
 use super::recovery::Recovery;
+use crate::engine::BadConfig;
 use crate::mend::Mend;
 
 /// Parameters of a connection; one value serves all queue pairs that share them.
@@ -36,24 +37,6 @@ pub struct Config {
     pub acceleration: Acceleration,
 }
 
-/// Why a configuration cannot work.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BadConfig(&'static str);
-
-impl BadConfig {
-    pub(crate) const fn because(why: &'static str) -> Self {
-        Self(why)
-    }
-}
-
-impl std::fmt::Display for BadConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(self.0)
-    }
-}
-
-impl std::error::Error for BadConfig {}
-
 impl Config {
     /// More outstanding sequence numbers could not be told from earlier ones (IBA 9.7.2).
     pub const WINDOW_MAX: u32 = (1 << 23) - 1;
@@ -73,7 +56,7 @@ impl Config {
             (self.ack_every > 0, "packets per requested acknowledgement must be at least 1"),
             ((1..=255).contains(&self.reads_max), "reads in flight must be 1 to 255"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig(why)))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::because(why)))
     }
 
     /// Sequence numbers that a message of `len` bytes takes: an empty one takes one.

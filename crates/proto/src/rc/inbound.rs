@@ -4,7 +4,7 @@ use wiremend_wire::{NakCode, Opcode, RethRepr};
 
 use super::config::Config;
 use super::packet::Packet;
-use super::work::Op;
+use crate::engine::{Op, Place};
 
 /// Numbers count from 0 without wrapping, as in the requester.
 #[derive(Clone, Debug, Default)]
@@ -78,17 +78,6 @@ impl Shape {
     pub(crate) fn takes_receive(self, packet: &Packet) -> bool {
         self.last && (self.op == Op::Send || packet.opcode.has_imm())
     }
-}
-
-/// Where the bytes of an accepted packet belong.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// WRITE: the address of the message. SEND: 0, the start of the receive buffer.
-    pub addr: u64,
-    /// Where in the message.
-    pub offset: u32,
-    /// How many bytes.
-    pub len: u16,
 }
 
 impl Inbound {

@@ -1,6 +1,6 @@
 //! Reliable connections: SEND, WRITE and READ, each byte once and in order, or an error.
 //!
-//! A [`Requester`] turns posted [`Work`] into packets and waits for answers; a [`Responder`] takes packets in order
+//! A [`Requester`] turns posted [`Work`](crate::engine::Work) into packets and waits for answers; a [`Responder`] takes packets in order
 //! and answers. A queue pair has one of each ([`Qp`]); they share nothing but the peer.
 //!
 //! Both count packets from 0 with 64 bits and show the low 24 bits of first PSN plus count on the wire. There is
@@ -12,7 +12,8 @@
 //! specification to wait less, or to send less afterwards, is an [`Acceleration`].
 //!
 //! ```
-//! use wiremend_proto::rc::{Config, Op, Qp, Work};
+//! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
+//! use wiremend_proto::rc::{Config, Qp};
 //! use wiremend_units::{Psn, QpNum, Time};
 //!
 //! let config = Config::default();
@@ -29,7 +30,6 @@
 
 mod acceleration;
 mod config;
-mod counters;
 mod flight;
 pub(crate) mod inbound;
 mod packet;
@@ -38,20 +38,18 @@ mod recovery;
 mod requester;
 mod responder;
 pub(crate) mod send_queue;
-mod work;
 
 use wiremend_units::{Psn, QpNum, Time};
 
 pub use acceleration::{Acceleration, Adaptive};
-pub use config::{BadConfig, Config};
-pub use counters::{RequesterCounters, ResponderCounters};
-pub use inbound::Place;
-pub use packet::Packet;
+pub use config::Config;
+pub use packet::{Packet, frame_len};
 pub use recovery::{Recovery, UnknownRecovery};
-pub use requester::{Arrival, Expiry, Purpose, Requester, Transmit};
-pub use responder::{Message, Outcome, Responder};
+pub use requester::Requester;
+pub use responder::Responder;
 pub use wiremend_wire::{AethRepr, NakCode, RethRepr, RnrTimer, Syndrome};
-pub use work::{Completion, Op, Status, Work};
+
+use crate::engine::{Arrival, Outcome, Requester as _, Responder as _};
 
 /// A queue pair: both halves of one end.
 #[derive(Clone, Debug)]

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use wiremend_units::{Psn, QpNum};
-use wiremend_wire::{AethRepr, BthRepr, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome};
+use wiremend_wire::{
+    AethRepr, BthRepr, Encapsulation, Extension, ImmDtRepr, Layout, Opcode, RethRepr, Syndrome,
+};
 
 /// The headers of one packet. The opcode tells which extensions mean something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -13,9 +15,9 @@ pub struct Packet {
     /// Its sequence number; an answer carries the number of the request it answers.
     pub psn: Psn,
     imm: u32,
-    /// RETH: address (high, low), key, length. Responses: AETH, unused, local address of the payload (high, low).
-    /// Packets of [`crate::dcp`]: see there.
-    ext: [u32; 4],
+    /// What follows the BTH, by opcode. RETH: address (high, low), key, length. Responses: AETH, unused, local address of
+    /// the payload (high, low).
+    extension: [u32; 4],
     /// Bytes of payload, without padding.
     pub payload_len: u16,
     /// What it is.
@@ -28,13 +30,6 @@ const _: () = assert!(size_of::<Packet>() == 32 && align_of::<Packet>() == 4);
 
 const ACK_REQ: u8 = 1;
 const SOLICITED: u8 = 2;
-const TRIMMED: u8 = 4;
-const BOUNCED: u8 = 8;
-const PLACED: u8 = 16;
-/// Of a request: a question. Of an answer: the wish to count anew.
-const PROBE: u8 = 32;
-const MARKED: u8 = 64;
-const UNIT_END: u8 = 128;
 
 const MSN_MASK: u32 = (1 << 24) - 1;
 
@@ -42,7 +37,7 @@ impl Packet {
     /// A packet without extensions, payload or flags.
     #[inline]
     pub const fn new(opcode: Opcode, dest_qp: QpNum, psn: Psn) -> Self {
-        Self { dest_qp, psn, imm: 0, ext: [0; 4], payload_len: 0, opcode, flags: 0 }
+        Self { dest_qp, psn, imm: 0, extension: [0; 4], payload_len: 0, opcode, flags: 0 }
     }
 
     /// An ACK, NAK or RNR NAK.
@@ -60,14 +55,14 @@ impl Packet {
     /// The same with a RETH; it counts only if the opcode has one.
     #[inline]
     pub const fn with_reth(mut self, reth: RethRepr) -> Self {
-        self.ext = [(reth.address >> 32) as u32, reth.address as u32, reth.remote_key, reth.dma_len];
+        self.extension = [(reth.address >> 32) as u32, reth.address as u32, reth.remote_key, reth.dma_len];
         self
     }
 
     /// The same with an AETH; it counts only if the opcode has one.
     #[inline]
     pub const fn with_aeth(mut self, aeth: AethRepr) -> Self {
-        self.ext[0] = (aeth.syndrome.to_byte() as u32) << 24 | (aeth.msn & MSN_MASK);
+        self.extension[0] = (aeth.syndrome.to_byte() as u32) << 24 | (aeth.msn & MSN_MASK);
         self
     }
 
@@ -102,29 +97,9 @@ impl Packet {
     /// The same with the local address that a READ response takes its payload from.
     #[inline]
     pub(super) const fn with_source(mut self, addr: u64) -> Self {
-        self.ext[2] = (addr >> 32) as u32;
-        self.ext[3] = addr as u32;
+        self.extension[2] = (addr >> 32) as u32;
+        self.extension[3] = addr as u32;
         self
-    }
-
-    /// The same with words behind the AETH of an acknowledgement: what a scheme says beyond it.
-    #[inline]
-    pub(crate) const fn with_said(mut self, words: [u32; 3]) -> Self {
-        self.ext = [self.ext[0], words[0], words[1], words[2]];
-        self
-    }
-
-    /// What an acknowledgement says behind its AETH.
-    #[inline]
-    pub(crate) const fn said(&self) -> [u32; 3] {
-        [self.ext[1], self.ext[2], self.ext[3]]
-    }
-
-    /// The RETH that every packet carries where packets are placed out of order, whatever the opcode.
-    #[inline]
-    pub(crate) const fn placement(&self) -> RethRepr {
-        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
-        RethRepr { address, remote_key: self.ext[2], dma_len: self.ext[3] }
     }
 
     /// The RETH, if the opcode has one.
@@ -133,19 +108,15 @@ impl Packet {
         if !self.opcode.has_reth() {
             return None;
         }
-        let address = (self.ext[0] as u64) << 32 | self.ext[1] as u64;
-        // A packet that carries its own place describes no other bytes than its own.
-        let dma_len = if self.is_placed() { self.payload_len as u32 } else { self.ext[3] };
-        Some(RethRepr { address, remote_key: self.ext[2], dma_len })
+        let [high, low, remote_key, dma_len] = self.extension;
+        Some(RethRepr { address: (high as u64) << 32 | low as u64, remote_key, dma_len })
     }
 
     /// A WRITE or READ of no bytes that names no memory: see [`crate::mend::Dummies`].
     #[inline]
     pub const fn is_dummy(&self) -> bool {
-        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest)
-            && self.ext[2] == 0
-            && self.ext[3] == 0
-            && !self.is_placed()
+        let [.., remote_key, dma_len] = self.extension;
+        matches!(self.opcode, Opcode::WriteOnly | Opcode::ReadRequest) && remote_key == 0 && dma_len == 0
     }
 
     /// The AETH, if the opcode has one.
@@ -154,8 +125,8 @@ impl Packet {
         if !self.opcode.has_aeth() {
             return None;
         }
-        let syndrome = Syndrome::from_byte((self.ext[0] >> 24) as u8);
-        Some(AethRepr { syndrome, msn: self.ext[0] & MSN_MASK })
+        let syndrome = Syndrome::from_byte((self.extension[0] >> 24) as u8);
+        Some(AethRepr { syndrome, msn: self.extension[0] & MSN_MASK })
     }
 
     /// The immediate data, if the opcode has them.
@@ -171,7 +142,7 @@ impl Packet {
         if !self.opcode.is_read_response() {
             return None;
         }
-        Some((self.ext[2] as u64) << 32 | self.ext[3] as u64)
+        Some((self.extension[2] as u64) << 32 | self.extension[3] as u64)
     }
 
     /// The headers that say the same on the wire, in the default partition and without congestion marks.
@@ -225,6 +196,12 @@ impl Packet {
         packet
     }
 
+    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence.
+    #[inline]
+    pub const fn frame_len(&self) -> u16 {
+        frame_len(self.opcode, self.payload_len)
+    }
+
     /// The sender wants an acknowledgement.
     #[inline]
     pub const fn ack_req(&self) -> bool {
@@ -237,119 +214,18 @@ impl Packet {
         self.flags & SOLICITED != 0
     }
 
-    /// The same without its payload: what a switch leaves of a packet that it has no room for.
-    #[inline]
-    pub const fn trimmed(mut self) -> Self {
-        self.payload_len = 0;
-        self.flags |= TRIMMED;
-        self
-    }
-
-    /// The same as its receiver sees it when a switch has marked its IP header for congestion.
-    #[inline]
-    pub const fn marked(mut self) -> Self {
-        self.flags |= MARKED;
-        self
-    }
-
-    /// A switch has marked it for congestion.
-    #[inline]
-    pub const fn is_marked(&self) -> bool {
-        self.flags & MARKED != 0
-    }
-
-    /// A switch has cut its payload off.
-    #[inline]
-    pub const fn is_trimmed(&self) -> bool {
-        self.flags & TRIMMED != 0
-    }
-
-    /// What a receiver makes of a header that a switch has left: the same header on its way back to the requester's
-    /// queue pair.
-    #[inline]
-    pub const fn bounced(mut self, requester: QpNum) -> Self {
-        self.dest_qp = requester;
-        self.payload_len = 0;
-        self.flags |= TRIMMED | BOUNCED;
-        self
-    }
-
-    /// It is on its way back, without its payload.
-    #[inline]
-    pub const fn is_bounced(&self) -> bool {
-        self.flags & BOUNCED != 0
-    }
-
-    /// It carries its own place, in any order of arrival: see [`crate::dcp`].
-    #[inline]
-    pub const fn is_placed(&self) -> bool {
-        self.flags & PLACED != 0
-    }
-
-    /// It asks what is missing and carries nothing: see [`crate::dcp`].
-    #[inline]
-    pub const fn is_probe(&self) -> bool {
-        self.flags & PROBE != 0 && !self.opcode.is_response()
-    }
-
-    /// It asks for a whole unit to be sent and counted anew: see [`crate::dcp`].
-    #[inline]
-    pub const fn is_recount(&self) -> bool {
-        self.flags & PROBE != 0 && self.opcode.is_response()
-    }
-
-    /// It is the last of what is counted together: see [`crate::dcp`].
-    #[inline]
-    pub const fn ends_unit(&self) -> bool {
-        self.flags & UNIT_END != 0
-    }
-
-    /// The same, as a packet that carries its own place.
-    #[inline]
-    pub(crate) const fn placed(mut self, ends_unit: bool) -> Self {
-        self.flags |= if ends_unit { PLACED | UNIT_END } else { PLACED };
-        self
-    }
-
-    /// The same as a question.
-    #[inline]
-    pub(crate) const fn probing(mut self) -> Self {
-        self.payload_len = 0;
-        self.flags |= PROBE;
-        self
-    }
-
-    /// The same as a wish to count anew.
-    #[inline]
-    pub(crate) const fn recounting(mut self) -> Self {
-        self.flags |= PROBE;
-        self
-    }
-
-    /// The words behind the BTH, for those who give them another meaning.
-    #[inline]
-    pub(crate) const fn words(&self) -> [u32; 4] {
-        self.ext
-    }
-
-    /// The same with other words behind the BTH.
-    #[inline]
-    pub(crate) const fn with_words(mut self, words: [u32; 4]) -> Self {
-        self.ext = words;
-        self
-    }
-
-    /// The word that holds immediate data where an operation has them.
-    #[inline]
-    pub(crate) const fn imm_word(&self) -> u32 {
-        self.imm
-    }
-
     /// A NAK of any kind, "receiver not ready" included.
     #[inline]
     pub const fn is_nak(&self) -> bool {
-        matches!(self.opcode, Opcode::Acknowledge) && Syndrome::from_byte((self.ext[0] >> 24) as u8).is_nak()
+        matches!(self.opcode, Opcode::Acknowledge)
+            && Syndrome::from_byte((self.extension[0] >> 24) as u8).is_nak()
     }
+}
+
+/// The length of a frame of this operation with that much payload, over IPv4.
+#[inline]
+pub const fn frame_len(opcode: Opcode, payload: u16) -> u16 {
+    wiremend_wire::frame_len(opcode, payload as u32, Encapsulation::IPV4) as u16
 }
 
 /// `WriteFirst psn 7 len 1024 ackreq`, `Nak(PsnSequence) psn 5 msn 0`.
@@ -369,13 +245,7 @@ impl fmt::Display for Packet {
             (Opcode::ReadRequest, Some(reth)) => write!(f, " addr {:#x} len {}", reth.address, reth.dma_len)?,
             _ => write!(f, " len {}", self.payload_len)?,
         }
-        let flags = [
-            (self.is_bounced(), " bounced"),
-            (self.is_trimmed() && !self.is_bounced(), " trimmed"),
-            (self.is_probe(), " probe"),
-            (self.ack_req(), " ackreq"),
-        ];
-        flags.iter().filter(|(set, _)| *set).try_for_each(|(_, text)| f.write_str(text))
+        if self.ack_req() { f.write_str(" ackreq") } else { Ok(()) }
     }
 }
 

@@ -5,12 +5,13 @@ use wiremend_wire::{NakCode, Opcode, RethRepr, RnrTimer, Syndrome};
 
 use super::acceleration::Pace;
 use super::config::Config;
-use super::counters::RequesterCounters;
 use super::flight::Flight;
 use super::inbound::Shape;
 use super::packet::Packet;
 use super::send_queue::{Item, SendQueue};
-use super::work::{Completion, Op, Status, Work};
+use crate::engine::{
+    self, Arrival, Completion, Expiry, Op, Purpose, RequesterCounters, Status, Transmit, Work,
+};
 use crate::mend::Tail;
 
 /// The sending half of a queue pair.
@@ -55,70 +56,6 @@ enum State {
     Failed(Status),
 }
 
-/// A packet to send now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Transmit {
-    /// Its headers.
-    pub packet: Packet,
-    /// The work request that it belongs to.
-    pub work: u64,
-    /// Where its payload lies in the message; for a READ request, where the wanted range starts.
-    pub offset: u32,
-    /// How often this sequence number was sent before, saturating; what [`Purpose::Repeat`] sends is not counted.
-    pub copy: u8,
-    /// Why it is sent.
-    pub purpose: Purpose,
-    /// Which of the connection's paths it takes, where the requester chooses; else 0.
-    pub path: u16,
-}
-
-/// Why a packet is sent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Purpose {
-    /// It was not sent before.
-    New,
-    /// Something was lost, or seemed to be.
-    Again,
-    /// It shows that what came before it is there: a dummy that was not sent before.
-    Dummy,
-    /// In case the one before it gets lost.
-    Repeat,
-}
-
-/// Where the payload of a READ response belongs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Arrival {
-    /// The READ.
-    pub work: u64,
-    /// Where in the message.
-    pub offset: u32,
-    /// How many bytes.
-    pub len: u16,
-}
-
-/// An expiry of the retransmission timer, with what is needed to name its cause.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Expiry {
-    /// The oldest sequence number that is not acknowledged.
-    pub oldest: Psn,
-    /// Where sending starts again; before `oldest` if the recovery restarts messages.
-    pub resume: Psn,
-    /// The number behind the newest one that was ever sent, dummies apart: a responder that expects it has everything.
-    pub end: Psn,
-    /// The work request that `oldest` belongs to.
-    pub work: u64,
-    /// Its operation.
-    pub op: Op,
-    /// A NAK for `oldest` had come.
-    pub nak_received: bool,
-    /// Nothing but dummies is outstanding: no work request is held up.
-    pub dummy: bool,
-    /// Retries are exhausted: the queue pair is in error.
-    pub fatal: bool,
-    /// Which of the connection's paths it is about, where each has a timer and numbers of its own; else 0.
-    pub path: u16,
-}
-
 impl Requester {
     /// A requester that numbers its packets from `first`.
     pub fn new(peer: QpNum, first: Psn) -> Self {
@@ -143,25 +80,21 @@ impl Requester {
             rerequested: false,
         }
     }
+}
 
-    /// Takes a work request. On a queue pair in error it completes as flushed.
-    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+impl engine::Requester for Requester {
+    type Config = Config;
+    type Packet = Packet;
+
+    fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.queue.push(config, work);
         if self.tail.on_post(&config.mend.dummies, now) {
             self.queue.push_dummies(config.mend.dummies.count);
         }
     }
 
-    /// Work requests so far, dummies included: the number that the responder gives to the last of them (MSN), but
-    /// not cut to 24 bits.
     #[inline]
-    pub fn messages(&self) -> u64 {
-        self.queue.messages
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet now.
-    #[inline]
-    pub fn ready(&self, config: &Config, now: Time) -> bool {
+    fn ready(&self, config: &Config, now: Time) -> bool {
         if self.flight.next >= self.queue.tail {
             return self.echo_left > 0;
         }
@@ -174,35 +107,7 @@ impl Requester {
     }
 
     #[inline]
-    fn fits_window(&self, config: &Config) -> bool {
-        let outstanding = self.flight.outstanding();
-        let window = self.window(config);
-        match self.queue.current() {
-            // A READ takes all its numbers at once. One that is larger than the window goes alone.
-            Some(item) if item.op == Op::Read => {
-                let span = item.end() - self.flight.next;
-                let window = if item.dummy { window + u64::from(config.mend.dummies.count) } else { window };
-                self.reads < config.reads_max && (outstanding == 0 || outstanding + span <= window)
-            }
-            Some(item) if item.dummy => outstanding < window + u64::from(config.mend.dummies.count),
-            _ => outstanding < window,
-        }
-    }
-
-    #[inline]
-    fn window(&self, config: &Config) -> u64 {
-        u64::from(config.window.min(self.allowed).min(self.pace.window()))
-    }
-
-    /// Congestion control lets so many sequence numbers be outstanding from now on.
-    #[inline]
-    pub fn allow(&mut self, window: u32) {
-        self.allowed = window;
-    }
-
-    /// The next packet, if one may be sent now.
-    #[inline]
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         if !self.ready(config, now) {
             return None;
         }
@@ -243,6 +148,146 @@ impl Requester {
         Some(Transmit { packet, work: item.id, offset, copy, purpose, path: 0 })
     }
 
+    #[inline]
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        let seq = if matches!(self.state, State::Failed(_)) { None } else { self.sent(packet.psn) };
+        match (packet.opcode, seq) {
+            (Opcode::Acknowledge, Some(seq)) => {
+                self.on_acknowledge(config, now, seq, packet);
+                None
+            }
+            (opcode, Some(seq)) if opcode.is_read_response() => {
+                self.on_read_response(config, now, seq, packet.payload_len)
+            }
+            _ => {
+                self.counters.ignored += 1;
+                None
+            }
+        }
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        let next = self.deadline.min(self.tail.due());
+        (next != Time::MAX).then_some(next)
+    }
+
+    fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.tail.on_time(now, self.flight.next == self.queue.tail) {
+            self.queue.push_dummies(config.mend.dummies.count);
+        }
+        if now < self.deadline || self.deadline == Time::MAX {
+            return None;
+        }
+        self.deadline = Time::MAX;
+        if self.state == State::Waiting {
+            self.state = State::Open;
+            return None;
+        }
+        let oldest = *self.queue.oldest()?;
+        let held_up = self.queue.data_end(self.flight.high);
+        let dummy = held_up.is_none();
+        if dummy {
+            self.counters.dummy_timeouts += 1;
+        } else {
+            self.counters.timeouts += 1;
+        }
+        let short = self.pace.on_expiry(config);
+        let expiry = Expiry {
+            oldest: self.psn(self.flight.una),
+            resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
+            end: self.psn(held_up.unwrap_or(self.flight.high)),
+            work: oldest.id,
+            op: oldest.op,
+            nak_received: self.nak_received,
+            dummy,
+            fatal: !short && self.retries >= config.retry_count,
+            path: 0,
+        };
+        if expiry.fatal {
+            self.fail(Status::RetryExceeded);
+        } else {
+            // Short timeouts cost one retry together.
+            self.retries = if short { self.retries.max(1) } else { self.retries + 1 };
+            self.rerequested = false;
+            self.recover(config, now);
+        }
+        Some(expiry)
+    }
+
+    #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.queue.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let State::Failed(status) = self.state else { return None };
+        let id = self.queue.pop_failed()?;
+        self.state = State::Failed(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.flight.una == self.queue.tail || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        matches!(self.state, State::Failed(_))
+    }
+
+    /// Work requests so far, dummies included: the number that the responder gives to the last of them (MSN), but
+    /// not cut to 24 bits.
+    #[inline]
+    fn messages(&self) -> u64 {
+        self.queue.messages
+    }
+
+    /// The number of the next packet, counted from 0 without end.
+    #[inline]
+    fn next_number(&self) -> u64 {
+        self.flight.next
+    }
+
+    /// Sequence numbers acknowledged so far, counted from 0 without end.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.flight.una
+    }
+
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
+}
+
+impl Requester {
+    #[inline]
+    fn fits_window(&self, config: &Config) -> bool {
+        let outstanding = self.flight.outstanding();
+        let window = self.window(config);
+        match self.queue.current() {
+            // A READ takes all its numbers at once. One that is larger than the window goes alone.
+            Some(item) if item.op == Op::Read => {
+                let span = item.end() - self.flight.next;
+                let window = if item.dummy { window + u64::from(config.mend.dummies.count) } else { window };
+                self.reads < config.reads_max && (outstanding == 0 || outstanding + span <= window)
+            }
+            Some(item) if item.dummy => outstanding < window + u64::from(config.mend.dummies.count),
+            _ => outstanding < window,
+        }
+    }
+
+    #[inline]
+    fn window(&self, config: &Config) -> u64 {
+        u64::from(config.window.min(self.allowed).min(self.pace.window()))
+    }
+
     /// Everything posted is sent, and `last` was the last of it.
     #[inline]
     fn on_drained(&mut self, config: &Config, last: &Item) {
@@ -257,7 +302,7 @@ impl Requester {
 
     /// The packet that was sent last, once more.
     #[cold]
-    fn repeat(&mut self, config: &Config) -> Option<Transmit> {
+    fn repeat(&mut self, config: &Config) -> Option<Transmit<Packet>> {
         let seq = self.echo_seq;
         self.echo_left -= 1;
         let item = *self.queue.owner(seq)?;
@@ -310,26 +355,6 @@ impl Requester {
             return packet.with_reth(reth);
         }
         packet
-    }
-
-    /// Takes an answer of the peer. A READ response that was waited for tells where its payload goes; whatever is
-    /// late, doubled or makes no sense changes nothing and is counted.
-    #[inline]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
-        let seq = if matches!(self.state, State::Failed(_)) { None } else { self.sent(packet.psn) };
-        match (packet.opcode, seq) {
-            (Opcode::Acknowledge, Some(seq)) => {
-                self.on_acknowledge(config, now, seq, packet);
-                None
-            }
-            (opcode, Some(seq)) if opcode.is_read_response() => {
-                self.on_read_response(config, now, seq, packet.payload_len)
-            }
-            _ => {
-                self.counters.ignored += 1;
-                None
-            }
-        }
     }
 
     #[inline]
@@ -480,58 +505,6 @@ impl Requester {
         offset.filter(|_| !read.dummy).map(|offset| Arrival { work: read.id, offset, len: payload_len })
     }
 
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time, so a host may ask again when the
-    /// moment has come instead of cancelling.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        let next = self.deadline.min(self.tail.due());
-        (next != Time::MAX).then_some(next)
-    }
-
-    /// The time may have come. `None`: nothing was due, dummies became due, or a wait ended and sending resumes.
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.tail.on_time(now, self.flight.next == self.queue.tail) {
-            self.queue.push_dummies(config.mend.dummies.count);
-        }
-        if now < self.deadline || self.deadline == Time::MAX {
-            return None;
-        }
-        self.deadline = Time::MAX;
-        if self.state == State::Waiting {
-            self.state = State::Open;
-            return None;
-        }
-        let oldest = *self.queue.oldest()?;
-        let held_up = self.queue.data_end(self.flight.high);
-        let dummy = held_up.is_none();
-        if dummy {
-            self.counters.dummy_timeouts += 1;
-        } else {
-            self.counters.timeouts += 1;
-        }
-        let short = self.pace.on_expiry(config);
-        let expiry = Expiry {
-            oldest: self.psn(self.flight.una),
-            resume: self.psn(config.recovery.resume(&self.flight, &oldest)),
-            end: self.psn(held_up.unwrap_or(self.flight.high)),
-            work: oldest.id,
-            op: oldest.op,
-            nak_received: self.nak_received,
-            dummy,
-            fatal: !short && self.retries >= config.retry_count,
-            path: 0,
-        };
-        if expiry.fatal {
-            self.fail(Status::RetryExceeded);
-        } else {
-            // Short timeouts cost one retry together.
-            self.retries = if short { self.retries.max(1) } else { self.retries + 1 };
-            self.rerequested = false;
-            self.recover(config, now);
-        }
-        Some(expiry)
-    }
-
     /// Sending starts again, when what is sent again has been fetched. What shows the loss once more meanwhile, as the
     /// copy of a NAK does, changes nothing.
     fn recover(&mut self, config: &Config, now: Time) {
@@ -564,58 +537,16 @@ impl Requester {
         self.tail.on_idle();
     }
 
-    /// The next work request that ended; in the order of posting.
-    #[inline]
-    pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.queue.pop_done() {
-            return Some(Completion { id, status: Status::Success });
-        }
-        let State::Failed(status) = self.state else { return None };
-        let id = self.queue.pop_failed()?;
-        self.state = State::Failed(Status::Flushed);
-        Some(Completion { id, status })
-    }
-
-    /// Nothing is left to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.flight.una == self.queue.tail || self.is_error()
-    }
-
-    /// Given up: silent for ever.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        matches!(self.state, State::Failed(_))
-    }
-
     /// The oldest sequence number that is not acknowledged, or the next one to be used.
     #[inline]
     pub fn oldest(&self) -> Psn {
         self.psn(self.flight.una)
     }
 
-    /// The number of the next packet, counted from 0 without end.
-    #[inline]
-    pub fn next_number(&self) -> u64 {
-        self.flight.next
-    }
-
-    /// Sequence numbers acknowledged so far, counted from 0 without end.
-    #[inline]
-    pub fn acknowledged(&self) -> u64 {
-        self.flight.una
-    }
-
     /// Sequence numbers sent in this round and not acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.flight.outstanding() as u32
-    }
-
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &RequesterCounters {
-        &self.counters
     }
 
     #[inline]

@@ -6,12 +6,11 @@ use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::{AethRepr, NakCode, Opcode, Syndrome};
 
 use super::config::Config;
-use super::counters::ResponderCounters;
-use super::inbound::{Inbound, Place, Shape};
+use super::inbound::{Inbound, Shape};
 use super::packet::Packet;
 use super::reads::{Output, Reads};
 use super::recovery::Ahead;
-use super::work::Op;
+use crate::engine::{self, Message, Op, Outcome, Responder as _, ResponderCounters};
 
 /// The receiving half of a queue pair.
 #[derive(Clone, Debug)]
@@ -41,44 +40,6 @@ pub(super) struct Reply {
     syndrome: Syndrome,
 }
 
-/// What became of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
-    /// It was the expected one.
-    Accepted {
-        /// Where its payload goes; `None` if it has none.
-        place: Option<Place>,
-        /// The message that it completes.
-        completed: Option<Message>,
-    },
-    /// It was executed before; the requester is told again how far things are.
-    Duplicate,
-    /// Something before it is missing.
-    Gap {
-        /// A NAK is sent for it.
-        nak: bool,
-    },
-    /// There is no receive buffer; the requester is told to wait.
-    NotReady,
-    /// It breaks the protocol; the queue pair is in error.
-    Refused,
-    /// It makes no sense here.
-    Ignored,
-}
-
-/// A message that was executed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// What it was. A READ counts as executed when its request arrives.
-    pub op: Op,
-    /// Its bytes.
-    pub len: u32,
-    /// Its immediate data.
-    pub imm: Option<u32>,
-    /// Messages executed so far, this one included: 24 bits.
-    pub msn: u32,
-}
-
 impl Responder {
     /// A responder that expects numbers from `first` on, with no end of receive buffers.
     pub fn new(peer: QpNum, first: Psn) -> Self {
@@ -94,7 +55,69 @@ impl Responder {
             failed: false,
         }
     }
+}
 
+impl engine::Responder for Responder {
+    type Config = Config;
+    type Packet = Packet;
+
+    #[inline]
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+        if self.failed || !is_request(packet.opcode) {
+            return self.ignore();
+        }
+        let distance = packet.psn.distance(self.expected());
+        match distance.cmp(&0) {
+            Ordering::Equal => self.on_expected(config, packet),
+            Ordering::Greater => self.on_ahead(config, distance),
+            Ordering::Less => self.on_duplicate(config, packet, distance),
+        }
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, config: &Config) -> Option<Packet> {
+        let output = self.reads.as_mut().and_then(|reads| reads.poll(config.mtu));
+        match output {
+            Some(Output::Response { seq, opcode, payload_len, msn, source }) => {
+                self.counters.responses += 1;
+                let aeth = AethRepr { syndrome: Syndrome::ACK, msn };
+                let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
+                Some(packet.with_aeth(aeth).with_source(source))
+            }
+            Some(Output::Reply(reply)) => Some(self.send(reply)),
+            None => self.reply.take().map(|reply| self.send(reply)),
+        }
+    }
+
+    #[inline]
+    fn has_output(&self) -> bool {
+        self.reply.is_some() || self.is_reading()
+    }
+
+    #[inline]
+    fn is_reading(&self) -> bool {
+        self.reads.as_ref().is_some_and(|reads| reads.has_output())
+    }
+
+    /// The sequence number that comes next (ePSN).
+    #[inline]
+    fn expected(&self) -> Psn {
+        self.psn(self.inbound.expected)
+    }
+
+    /// A NAK is out for the expected number, and there will be no other.
+    #[inline]
+    fn nak_sent(&self) -> bool {
+        self.inbound.nak_sent
+    }
+
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
+}
+
+impl Responder {
     /// From now on receive buffers count, and there are `n`.
     pub fn limit_receives(&mut self, n: u32) {
         self.receives = n.min(UNLIMITED - 1);
@@ -104,20 +127,6 @@ impl Responder {
     pub fn add_receives(&mut self, n: u32) {
         if self.receives != UNLIMITED {
             self.limit_receives(self.receives.saturating_add(n));
-        }
-    }
-
-    /// Takes a request.
-    #[inline]
-    pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
-        if self.failed || !is_request(packet.opcode) {
-            return self.ignore();
-        }
-        let distance = packet.psn.distance(self.expected());
-        match distance.cmp(&0) {
-            Ordering::Equal => self.on_expected(config, packet),
-            Ordering::Greater => self.on_ahead(config, distance),
-            Ordering::Less => self.on_duplicate(config, packet, distance),
         }
     }
 
@@ -244,24 +253,6 @@ impl Responder {
         self.reply = Some(self.answer(psn, syndrome));
     }
 
-    /// The next answer: READ responses and acknowledgements in the order of their numbers. An acknowledgement that
-    /// waits here is replaced by a newer one unless READ responses separate them, so ACKs coalesce exactly where
-    /// the host lets them wait.
-    #[inline]
-    pub fn poll_transmit(&mut self, config: &Config) -> Option<Packet> {
-        let output = self.reads.as_mut().and_then(|reads| reads.poll(config.mtu));
-        match output {
-            Some(Output::Response { seq, opcode, payload_len, msn, source }) => {
-                self.counters.responses += 1;
-                let aeth = AethRepr { syndrome: Syndrome::ACK, msn };
-                let packet = Packet::new(opcode, self.peer, self.psn(seq)).with_payload(payload_len);
-                Some(packet.with_aeth(aeth).with_source(source))
-            }
-            Some(Output::Reply(reply)) => Some(self.send(reply)),
-            None => self.reply.take().map(|reply| self.send(reply)),
-        }
-    }
-
     #[inline]
     fn send(&mut self, reply: Reply) -> Packet {
         match reply.syndrome {
@@ -270,30 +261,6 @@ impl Responder {
             Syndrome::Nak(_) | Syndrome::Reserved(_) => self.counters.naks += 1,
         }
         Packet::acknowledge(self.peer, reply.psn, AethRepr { syndrome: reply.syndrome, msn: reply.msn })
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet.
-    #[inline]
-    pub fn has_output(&self) -> bool {
-        self.reply.is_some() || self.is_reading()
-    }
-
-    /// READ responses wait: data that share the port with other data, unlike a bare acknowledgement.
-    #[inline]
-    pub fn is_reading(&self) -> bool {
-        self.reads.as_ref().is_some_and(|reads| reads.has_output())
-    }
-
-    /// The sequence number that comes next (ePSN).
-    #[inline]
-    pub fn expected(&self) -> Psn {
-        self.psn(self.inbound.expected)
-    }
-
-    /// A NAK is out for the expected number, and there will be no other.
-    #[inline]
-    pub fn nak_sent(&self) -> bool {
-        self.inbound.nak_sent
     }
 
     /// Messages executed: 24 bits.
@@ -306,12 +273,6 @@ impl Responder {
     #[inline]
     pub fn is_error(&self) -> bool {
         self.failed
-    }
-
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &ResponderCounters {
-        &self.counters
     }
 
     #[inline]

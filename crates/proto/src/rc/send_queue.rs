@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::config::Config;
-use super::work::{Op, Work};
+use crate::engine::{Op, Work};
 
 /// Works in posting order: the first `done` are finished and wait to be reported, then those that wait for an
 /// answer, then, from `cursor` on, those that are not sent completely.

@@ -4,6 +4,7 @@ use wiremend_units::Span;
 
 use super::scheme::Scheme;
 use super::tracking::TrackingKind;
+use crate::engine::BadConfig;
 use crate::rc;
 
 /// Parameters of a connection; one value serves all queue pairs that share them.
@@ -69,7 +70,7 @@ impl Config {
     }
 
     /// Whether a connection can work with these values.
-    pub fn check(&self) -> Result<(), rc::BadConfig> {
+    pub fn check(&self) -> Result<(), BadConfig> {
         self.base.check()?;
         let rules = [
             (self.base.window <= Self::WINDOW_MAX, "window must be 1 to 4194303 packets"),
@@ -81,7 +82,7 @@ impl Config {
             (self.window_first > 0, "the first window must be at least 1 packet"),
             (self.paths > 0, "paths must be at least 1"),
         ];
-        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(rc::BadConfig::because(why)))
+        rules.iter().find(|(holds, _)| !holds).map_or(Ok(()), |(_, why)| Err(BadConfig::because(why)))
     }
 
     /// More could not be told from earlier ones when acknowledgements overtake each other.

@@ -12,14 +12,15 @@
 //! | [`Scheme::RackTlp`] | something sent later has arrived, and some time ago | little, once it is known | a time per packet |
 //! | [`Scheme::MpRdma`] | a packet beyond the responder's bitmap, the timer | little below the bound | next to nothing |
 //!
-//! All doors are those of [`crate::rc`], and so are works, packets and counters. READ is not offered: its data are
+//! The doors are those of every [`engine`](crate::engine). READ is not offered: its data are
 //! answers, for which these schemes would have to be built a second time at the other end.
 //!
 //! Mending at the ends ([`crate::mend`]) works as with go-back-N, but for `check_epsn`, which has no meaning where
 //! every packet is answered.
 //!
 //! ```
-//! use wiremend_proto::rc::{self, Op, Work};
+//! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
+//! use wiremend_proto::rc;
 //! use wiremend_proto::sr::{Config, Requester, Responder, Scheme};
 //! use wiremend_units::{Psn, QpNum, Time};
 //!
@@ -40,11 +41,11 @@
 //! assert_eq!(here.poll_completion().unwrap().id, 7);
 //! ```
 
-mod acknowledgement;
 pub(crate) mod bitmap;
 mod board;
 mod chunks;
 mod config;
+mod packet;
 mod policy;
 mod requester;
 mod responder;
@@ -52,30 +53,10 @@ mod scheme;
 mod state;
 mod tracking;
 
-use wiremend_wire::Opcode;
-
-pub use acknowledgement::SAID_BYTES;
 pub use config::Config;
+pub use packet::{Acknowledgement, Data, Packet, SAID_BYTES, Verdict};
 pub use requester::Requester;
 pub use responder::Responder;
 pub use scheme::Scheme;
 pub use state::StateBytes;
 pub use tracking::{Steps, TrackingKind};
-
-use crate::rc::Packet;
-
-/// Bytes of a RETH.
-const RETH_BYTES: u16 = 16;
-/// A receive buffer's number and an offset in it.
-const SEND_PLACE_BYTES: u16 = 8;
-
-/// Bytes that a packet takes on the wire beyond those of its opcode: its place, or what an answer says.
-#[inline]
-pub const fn extra_bytes(packet: &Packet) -> u16 {
-    match packet.opcode {
-        Opcode::Acknowledge => SAID_BYTES,
-        Opcode::WriteMiddle | Opcode::WriteLast | Opcode::WriteLastImm => RETH_BYTES,
-        opcode if opcode as u8 <= Opcode::SendOnlyImm as u8 => SEND_PLACE_BYTES,
-        _ => 0,
-    }
-}

@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 
 use wiremend_units::{Psn, QpNum, Span, Time};
-use wiremend_wire::{NakCode, Opcode, RethRepr};
+use wiremend_wire::{NakCode, RethRepr};
 
-use super::acknowledgement::{Acknowledgement, Verdict};
 use super::board::Board;
 use super::config::Config;
+use super::packet::{Acknowledgement, Data, Packet, Verdict};
 use super::policy::{Heard, Policy, Reactions};
+use crate::engine::{
+    self, Arrival, Completion, Expiry, Op, Purpose, RequesterCounters, Status, Transmit, Work,
+};
 use crate::mend::Tail;
 use crate::rc::inbound::Shape;
 use crate::rc::send_queue::{Item, SendQueue};
-use crate::rc::{
-    Arrival, Completion, Expiry, Op, Packet, Purpose, RequesterCounters, Status, Transmit, Work,
-};
 
 /// The sending half of a queue pair. Doors that do much are never inlined, as in [`Responder`](super::Responder).
 #[derive(Clone, Debug)]
@@ -76,6 +76,11 @@ impl Requester {
             nak_received: false,
         }
     }
+}
+
+impl engine::Requester for Requester {
+    type Config = Config;
+    type Packet = Packet;
 
     /// Takes a work request. On a queue pair in error it completes as flushed.
     ///
@@ -83,7 +88,7 @@ impl Requester {
     ///
     /// If it is a READ: these schemes are about requests whose data travel with them.
     #[inline(never)]
-    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+    fn post(&mut self, config: &Config, now: Time, work: Work) {
         assert!(work.op != Op::Read, "a READ goes by go-back-N");
         self.queue.push(&config.base, work);
         if self.tail.on_post(&config.base.mend.dummies, now) {
@@ -91,21 +96,131 @@ impl Requester {
         }
     }
 
-    /// Work requests so far, dummies included.
-    #[inline]
-    pub fn messages(&self) -> u64 {
-        self.queue.messages
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet now.
     #[inline(never)]
-    pub fn ready(&self, config: &Config, now: Time) -> bool {
+    fn ready(&self, config: &Config, now: Time) -> bool {
         if self.failed.is_some() {
             return false;
         }
         self.echo_left > 0 || self.again(now).is_some() || self.may_send_new(config)
     }
 
+    #[inline(never)]
+    fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
+        if self.failed.is_some() {
+            return None;
+        }
+        if self.echo_left > 0 {
+            return self.repeat(config);
+        }
+        if let Some(seq) = self.again(now) {
+            return self.send_again(config, now, seq);
+        }
+        if self.may_send_new(config) { self.send_new(config, now) } else { None }
+    }
+
+    #[inline(never)]
+    fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
+        let said = if let Packet::Ack(said) = packet { Some(*said) } else { None };
+        let expected = said.and_then(|said| self.number(said.expected));
+        match (said, expected) {
+            (Some(said), Some(expected)) if self.failed.is_none() && expected <= self.board.next as i64 => {
+                self.on_acknowledgement(config, now, &said, expected);
+            }
+            _ => self.counters.ignored += 1,
+        }
+        None
+    }
+
+    #[inline]
+    fn heard_by(&mut self, path: u16) {
+        self.path = path;
+    }
+
+    #[inline(never)]
+    fn next_timeout(&self) -> Option<Time> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let fetched = self.fetching.unwrap_or(Time::MAX);
+        let deadline = if self.held.is_some() { Time::MAX } else { self.deadline };
+        let next = deadline.min(self.tail.due()).min(self.policy.due()).min(fetched);
+        (next != Time::MAX).then_some(next)
+    }
+
+    #[inline(never)]
+    fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.tail.on_time(now, self.board.next == self.queue.tail) {
+            self.queue.push_dummies(config.base.mend.dummies.count);
+        }
+        self.fetching = self.fetching.filter(|until| now < *until);
+        if self.policy.due() <= now {
+            let idle = self.policy.again(&self.board).is_none();
+            if self.policy.on_timer(config, &self.board, now) {
+                self.start_timer(config, now);
+            }
+            self.note_fetch(config, now, idle);
+            self.note_hold(now);
+        }
+        let started = self.started.filter(|_| now >= self.deadline && self.held.is_none())?;
+        // More was sent since the timer was started, so that it may run longer.
+        self.deadline = started.saturating_add(self.rto(config));
+        if now < self.deadline {
+            return None;
+        }
+        self.on_expiry(config, now)
+    }
+
+    #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.queue.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.queue.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.board.una == self.queue.tail || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Work requests so far, dummies included.
+    #[inline]
+    fn messages(&self) -> u64 {
+        self.queue.messages
+    }
+
+    /// The number of the next packet that was not sent before, counted from 0 without end.
+    #[inline]
+    fn next_number(&self) -> u64 {
+        self.board.next
+    }
+
+    /// Sequence numbers before which everything is acknowledged, counted from 0 without end.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.board.una
+    }
+
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
+}
+
+impl Requester {
     /// The number that is sent again now.
     fn again(&self, now: Time) -> Option<u64> {
         self.policy.again(&self.board).filter(|_| self.fetching.is_none_or(|until| now >= until))
@@ -121,28 +236,7 @@ impl Requester {
         self.board.outstanding() < window + u64::from(extra)
     }
 
-    /// Congestion control lets so many sequence numbers be outstanding from now on.
-    #[inline]
-    pub fn allow(&mut self, window: u32) {
-        self.allowed = window;
-    }
-
-    /// The next packet, if one may be sent now: what is lost first.
-    #[inline(never)]
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
-        if self.failed.is_some() {
-            return None;
-        }
-        if self.echo_left > 0 {
-            return self.repeat(config);
-        }
-        if let Some(seq) = self.again(now) {
-            return self.send_again(config, now, seq);
-        }
-        if self.may_send_new(config) { self.send_new(config, now) } else { None }
-    }
-
-    fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit<Packet>> {
         let item = *self.queue.current()?;
         let seq = self.board.next;
         self.board.next += 1;
@@ -165,7 +259,7 @@ impl Requester {
         Some(self.transmit(config, &item, seq, purpose))
     }
 
-    fn send_again(&mut self, config: &Config, now: Time, seq: u64) -> Option<Transmit> {
+    fn send_again(&mut self, config: &Config, now: Time, seq: u64) -> Option<Transmit<Packet>> {
         let item = *self.queue.owner(seq)?;
         self.policy.on_sent(&self.board, now, seq, true);
         let copy = self.copies.entry(seq).or_default();
@@ -177,12 +271,12 @@ impl Requester {
         let transmit = self.transmit(config, &item, seq, Purpose::Again);
         self.counters.packets += 1;
         self.counters.retransmitted_packets += 1;
-        self.counters.retransmitted_bytes += transmit.packet.payload_len as u64;
+        self.counters.retransmitted_bytes += transmit.packet.payload_len() as u64;
         Some(transmit)
     }
 
     /// The packet that was sent last, once more.
-    fn repeat(&mut self, config: &Config) -> Option<Transmit> {
+    fn repeat(&mut self, config: &Config) -> Option<Transmit<Packet>> {
         self.echo_left -= 1;
         let item = *self.queue.owner(self.echo_seq)?;
         self.counters.packets += 1;
@@ -201,38 +295,16 @@ impl Requester {
         }
     }
 
-    fn transmit(&mut self, config: &Config, item: &Item, seq: u64, purpose: Purpose) -> Transmit {
+    fn transmit(&mut self, config: &Config, item: &Item, seq: u64, purpose: Purpose) -> Transmit<Packet> {
         let offset = item.offset(seq, config.base.mtu);
         let shape = Shape { op: item.op, first: seq == item.first, last: seq + 1 == item.end() };
         let imm = item.imm();
-        let packet = Packet::new(shape.opcode(imm.is_some()), self.peer, self.psn(seq))
+        let data = Data::new(shape.opcode(imm.is_some()), self.peer, self.psn(seq), placement(item, offset))
             .with_payload(item.payload_at(offset, config.base.mtu))
-            .with_imm(imm.unwrap_or(0))
-            .with_ack_req(true)
-            .with_reth(placement(item, offset));
+            .with_imm(imm.unwrap_or(0));
         let path = self.policy.path(config, seq);
         let copy = self.copies.get(&seq).copied().unwrap_or(0);
-        Transmit { packet, work: item.id, offset, copy, purpose, path }
-    }
-
-    /// The acknowledgement that is handed over next has come by this path.
-    #[inline]
-    pub fn heard_by(&mut self, path: u16) {
-        self.path = path;
-    }
-
-    /// Takes an answer of the peer; whatever is late, doubled or makes no sense changes nothing and is counted.
-    #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
-        let said = if packet.opcode == Opcode::Acknowledge { Acknowledgement::read(packet) } else { None };
-        let expected = said.and_then(|said| self.number(said.expected));
-        match (said, expected) {
-            (Some(said), Some(expected)) if self.failed.is_none() && expected <= self.board.next as i64 => {
-                self.on_acknowledgement(config, now, &said, expected);
-            }
-            _ => self.counters.ignored += 1,
-        }
-        None
+        Transmit { packet: Packet::Data(data), work: item.id, offset, copy, purpose, path }
     }
 
     fn on_acknowledgement(&mut self, config: &Config, now: Time, said: &Acknowledgement, expected: i64) {
@@ -326,42 +398,6 @@ impl Requester {
         if config.backoff { rto * (1 << self.retries) } else { rto }
     }
 
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
-    #[inline(never)]
-    pub fn next_timeout(&self) -> Option<Time> {
-        if self.failed.is_some() {
-            return None;
-        }
-        let fetched = self.fetching.unwrap_or(Time::MAX);
-        let deadline = if self.held.is_some() { Time::MAX } else { self.deadline };
-        let next = deadline.min(self.tail.due()).min(self.policy.due()).min(fetched);
-        (next != Time::MAX).then_some(next)
-    }
-
-    /// The time may have come. `None`: the retransmission timer has not expired.
-    #[inline(never)]
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.tail.on_time(now, self.board.next == self.queue.tail) {
-            self.queue.push_dummies(config.base.mend.dummies.count);
-        }
-        self.fetching = self.fetching.filter(|until| now < *until);
-        if self.policy.due() <= now {
-            let idle = self.policy.again(&self.board).is_none();
-            if self.policy.on_timer(config, &self.board, now) {
-                self.start_timer(config, now);
-            }
-            self.note_fetch(config, now, idle);
-            self.note_hold(now);
-        }
-        let started = self.started.filter(|_| now >= self.deadline && self.held.is_none())?;
-        // More was sent since the timer was started, so that it may run longer.
-        self.deadline = started.saturating_add(self.rto(config));
-        if now < self.deadline {
-            return None;
-        }
-        self.on_expiry(config, now)
-    }
-
     fn on_expiry(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         let oldest = *self.queue.oldest()?;
         let held_up = self.queue.data_end(self.board.next);
@@ -403,52 +439,10 @@ impl Requester {
         self.tail.on_idle();
     }
 
-    /// The next work request that ended; in the order of posting.
-    #[inline]
-    pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some(id) = self.queue.pop_done() {
-            return Some(Completion { id, status: Status::Success });
-        }
-        let status = self.failed?;
-        let id = self.queue.pop_failed()?;
-        self.failed = Some(Status::Flushed);
-        Some(Completion { id, status })
-    }
-
-    /// Nothing is left to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.board.una == self.queue.tail || self.is_error()
-    }
-
-    /// Given up: silent for ever.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// The number of the next packet that was not sent before, counted from 0 without end.
-    #[inline]
-    pub fn next_number(&self) -> u64 {
-        self.board.next
-    }
-
-    /// Sequence numbers before which everything is acknowledged, counted from 0 without end.
-    #[inline]
-    pub fn acknowledged(&self) -> u64 {
-        self.board.una
-    }
-
     /// Sequence numbers from the oldest that is not acknowledged to the newest sent.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.board.outstanding() as u32
-    }
-
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &RequesterCounters {
-        &self.counters
     }
 
     /// Probes sent for a silent tail: they count as packets sent again, too.

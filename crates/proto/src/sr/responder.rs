@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use wiremend_units::{Psn, QpNum, Time};
-use wiremend_wire::{NakCode, Opcode, RethRepr};
+use wiremend_wire::{NakCode, RethRepr};
 
-use super::acknowledgement::{Acknowledgement, Verdict};
 use super::config::Config;
+use super::packet::{Acknowledgement, Data, Packet, Verdict};
 use super::tracking::{Steps, Tracking};
+use crate::engine::{self, Message, Op, Outcome, Place, Responder as _, ResponderCounters};
+use crate::rc;
 use crate::rc::inbound::{Shape, payload_fits};
-use crate::rc::{self, Message, Op, Outcome, Packet, Place, ResponderCounters};
 
 /// The receiving half of a queue pair. Doors that do much are never inlined: a host holds engines side by side, and
 /// go-back-N is not to pay for this one. It has a receive buffer for every message.
@@ -59,36 +60,40 @@ impl Responder {
             failed: false,
         }
     }
+}
 
-    /// Takes a request. What it completes is told by [`Self::poll_message`], because one packet may fill the gap
-    /// before several messages.
+impl engine::Responder for Responder {
+    type Config = Config;
+    type Packet = Packet;
+
     #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
-        if self.failed || !is_request(packet.opcode) {
+    fn on_packet(&mut self, config: &Config, _now: Time, packet: &Packet) -> Outcome {
+        let Packet::Data(data) = packet else { return self.ignore() };
+        if self.failed {
             return self.ignore();
         }
-        let distance = packet.psn.distance(self.expected());
-        let Ok(ahead) = u64::try_from(distance) else { return self.on_duplicate(packet) };
+        let distance = data.psn.distance(self.expected());
+        let Ok(ahead) = u64::try_from(distance) else { return self.on_duplicate(data) };
         if ahead >= u64::from(config.tracked) {
-            return self.on_beyond(packet);
+            return self.on_beyond(data);
         }
-        let (Some(shape), place) = (Shape::of(packet.opcode), packet.placement()) else {
-            return self.refuse(packet, NakCode::InvalidRequest);
+        let (Some(shape), place) = (Shape::of(data.opcode), data.place()) else {
+            return self.refuse(data, NakCode::InvalidRequest);
         };
-        if let Err(why) = check(config, shape, packet, place) {
-            return self.refuse(packet, why);
+        if let Err(why) = check(config, shape, data, place) {
+            return self.refuse(data, why);
         }
         let seq = self.expected + ahead;
         if ahead == 0 && self.tracking.is_empty() {
             self.tracking.count_in_order();
         } else if !self.tracking.insert(self.expected, seq) {
-            return self.on_duplicate(packet);
+            return self.on_duplicate(data);
         }
         self.counters.accepted += 1;
         if shape.last {
             let len = if shape.op == Op::Write { place.dma_len } else { place.address as u32 };
-            let len = if shape.op == Op::Send { len + packet.payload_len as u32 } else { len };
-            let ended = Ended { op: shape.op, len, imm: packet.imm(), dummy: packet.is_dummy() };
+            let len = if shape.op == Op::Send { len + data.payload_len as u32 } else { len };
+            let ended = Ended { op: shape.op, len, imm: data.imm(), dummy: data.is_dummy() };
             self.ends.insert(seq, ended);
         }
         if ahead == 0 {
@@ -96,10 +101,54 @@ impl Responder {
         } else {
             self.counters.ahead += 1;
         }
-        self.answer(config, packet, ahead > 0);
-        Outcome::Accepted { place: place_of(shape, packet, place), completed: None }
+        self.answer(config, data, ahead > 0);
+        Outcome::Accepted { place: place_of(shape, data, place), completed: None }
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    #[inline]
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
+
+    #[inline(never)]
+    fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
+        let reply = self.replies.pop_front()?;
+        match reply.verdict {
+            Verdict::Ack => self.counters.acks += 1,
+            Verdict::Nak(_) => self.counters.naks += 1,
+        }
+        Some(Packet::Ack(reply))
+    }
+
+    #[inline]
+    fn has_output(&self) -> bool {
+        !self.replies.is_empty()
+    }
+
+    /// The first number that has not arrived.
+    #[inline]
+    fn expected(&self) -> Psn {
+        self.first.ahead(self.expected as u32)
+    }
+
+    /// A NAK is out for the first number that has not arrived.
+    #[inline]
+    fn nak_sent(&self) -> bool {
+        self.nak_sent
+    }
+
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
+}
+
+impl Responder {
     /// The gap is filled, and with it perhaps the last one of several messages.
     fn advance(&mut self) {
         self.expected = self.tracking.advance(self.expected);
@@ -114,25 +163,25 @@ impl Responder {
     }
 
     /// It is here already: the acknowledgement was lost, or it was sent again in vain.
-    fn on_duplicate(&mut self, packet: &Packet) -> Outcome {
+    fn on_duplicate(&mut self, data: &Data) -> Outcome {
         self.counters.duplicates += 1;
-        let said = self.say(packet, Verdict::Ack);
+        let said = self.say(data, Verdict::Ack);
         self.push(Acknowledgement { duplicate: true, ..said });
         Outcome::Duplicate
     }
 
     /// There is no room to remember it.
-    fn on_beyond(&mut self, packet: &Packet) -> Outcome {
+    fn on_beyond(&mut self, data: &Data) -> Outcome {
         self.counters.ahead += 1;
         self.nak_sent = true;
-        let said = self.say(packet, Verdict::Nak(NakCode::PsnSequence));
+        let said = self.say(data, Verdict::Nak(NakCode::PsnSequence));
         self.push(Acknowledgement { dropped: true, ..said });
         Outcome::Gap { nak: true }
     }
 
-    fn refuse(&mut self, packet: &Packet, why: NakCode) -> Outcome {
+    fn refuse(&mut self, data: &Data, why: NakCode) -> Outcome {
         self.failed = true;
-        let said = self.say(packet, Verdict::Nak(why));
+        let said = self.say(data, Verdict::Nak(why));
         self.push(Acknowledgement { dropped: true, ..said });
         Outcome::Refused
     }
@@ -142,10 +191,10 @@ impl Responder {
         Outcome::Ignored
     }
 
-    fn answer(&mut self, config: &Config, packet: &Packet, early: bool) {
+    fn answer(&mut self, config: &Config, data: &Data, early: bool) {
         let nak = early && config.scheme.naks_gaps();
         self.nak_sent |= nak;
-        let said = self.say(packet, if nak { Verdict::Nak(NakCode::PsnSequence) } else { Verdict::Ack });
+        let said = self.say(data, if nak { Verdict::Nak(NakCode::PsnSequence) } else { Verdict::Ack });
         match self.replies.back_mut() {
             Some(waiting) if waiting.is_plain() && said.is_plain() && !config.scheme.counts_acks() => {
                 *waiting = said;
@@ -155,15 +204,16 @@ impl Responder {
         }
     }
 
-    fn say(&self, packet: &Packet, verdict: Verdict) -> Acknowledgement {
+    fn say(&self, data: &Data, verdict: Verdict) -> Acknowledgement {
         Acknowledgement {
+            dest_qp: self.peer,
             expected: self.expected(),
-            trigger: packet.psn,
+            trigger: data.psn,
             msn: self.msn,
             verdict,
             dropped: false,
             duplicate: false,
-            marked: packet.is_marked(),
+            marked: data.marked,
         }
     }
 
@@ -175,48 +225,6 @@ impl Responder {
             self.counters.coalesced += 1;
         }
         self.replies.push_back(said);
-    }
-
-    /// Whether [`Self::poll_message`] would give a message.
-    #[inline]
-    pub fn has_messages(&self) -> bool {
-        !self.done.is_empty()
-    }
-
-    /// The next message that is complete, in the order of their numbers; dummies are not told.
-    #[inline]
-    pub fn poll_message(&mut self) -> Option<Message> {
-        self.done.pop_front()
-    }
-
-    /// The next answer. One for each packet, but that acknowledgements which wait and say no more than the next one
-    /// are left out, where the scheme does not count them.
-    #[inline(never)]
-    pub fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
-        let reply = self.replies.pop_front()?;
-        match reply.verdict {
-            Verdict::Ack => self.counters.acks += 1,
-            Verdict::Nak(_) => self.counters.naks += 1,
-        }
-        Some(reply.packet(self.peer))
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet.
-    #[inline]
-    pub fn has_output(&self) -> bool {
-        !self.replies.is_empty()
-    }
-
-    /// The first number that has not arrived.
-    #[inline]
-    pub fn expected(&self) -> Psn {
-        self.first.ahead(self.expected as u32)
-    }
-
-    /// A NAK is out for the first number that has not arrived.
-    #[inline]
-    pub fn nak_sent(&self) -> bool {
-        self.nak_sent
     }
 
     /// Messages executed: 24 bits.
@@ -231,27 +239,16 @@ impl Responder {
         self.failed
     }
 
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &ResponderCounters {
-        &self.counters
-    }
-
     /// What tracking has cost.
     pub fn steps(&self) -> Steps {
         self.tracking.steps()
     }
 }
 
-#[inline]
-const fn is_request(opcode: Opcode) -> bool {
-    !opcode.is_response() && (opcode as u8) < 0x20
-}
-
 /// Each packet must make sense on its own, since those before it may come later.
-fn check(config: &Config, shape: Shape, packet: &Packet, place: RethRepr) -> Result<(), NakCode> {
-    let fits = payload_fits(&config.base, shape, packet.payload_len);
-    let payload = packet.payload_len as u32;
+fn check(config: &Config, shape: Shape, data: &Data, place: RethRepr) -> Result<(), NakCode> {
+    let fits = payload_fits(&config.base, shape, data.payload_len);
+    let payload = data.payload_len as u32;
     let right = match shape.op {
         Op::Read => false,
         Op::Write => place.dma_len <= rc::Config::MESSAGE_LEN_MAX && payload <= place.dma_len,
@@ -265,8 +262,8 @@ fn check(config: &Config, shape: Shape, packet: &Packet, place: RethRepr) -> Res
 }
 
 /// A WRITE names the address of its payload. A SEND names the receive buffer and the offset in it.
-fn place_of(shape: Shape, packet: &Packet, place: RethRepr) -> Option<Place> {
-    let len = packet.payload_len;
+fn place_of(shape: Shape, data: &Data, place: RethRepr) -> Option<Place> {
+    let len = data.payload_len;
     (len > 0).then_some(if shape.op == Op::Send {
         Place { addr: place.remote_key as u64, offset: place.address as u32, len }
     } else {

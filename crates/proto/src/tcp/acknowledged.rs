@@ -80,7 +80,7 @@ impl Sender {
 
     /// Whether the first block tells of something that came twice (RFC 2883 §4): it lies before what is acknowledged, or within the second.
     fn note_twice(&mut self, config: &Config, ack: u64, said: &Ack) -> bool {
-        let [first, second] = said.blocks;
+        let [first, second, ..] = said.blocks;
         if first.is_empty() {
             return false;
         }

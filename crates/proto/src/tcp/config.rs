@@ -3,7 +3,7 @@
 use wiremend_units::Span;
 
 use super::cc::Algorithm;
-use crate::rc::BadConfig;
+use crate::engine::BadConfig;
 
 /// Parameters of a connection; one value serves all that share them.
 #[derive(Clone, PartialEq, Eq, Debug)]

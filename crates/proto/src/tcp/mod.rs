@@ -18,12 +18,12 @@
 //! | congestion control | RFC 5681, 9438, 9406, 8257, BBR | [`cc`] |
 //! | several subflows for one stream | RFC 8684, 6356 | [`multipath`] |
 //!
-//! All doors are those of [`crate::rc`], and so are works, packets and counters; what TCP alone counts is in [`Counters`]. A sender that is paced, or
-//! waits for its tail, wants to be called by [`Sender::next_timeout`]; so does a receiver that keeps an acknowledgement back. Not there: closing
+//! The doors are those of every [`engine`](crate::engine); what TCP alone counts is in [`Counters`]. A sender that is paced, or
+//! waits for its tail, wants to be called by [`next_timeout`](crate::engine::Requester::next_timeout); so does a receiver that keeps an acknowledgement back. Not there: closing
 //! (a connection is simply forgotten), window scaling and its negotiation, F-RTO, and data that take the way of acknowledgements.
 //!
 //! ```
-//! use wiremend_proto::rc::{Op, Work};
+//! use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
 //! use wiremend_proto::tcp::{Config, Receiver, Sender, cc::Algorithm};
 //! use wiremend_units::{QpNum, Time};
 //!
@@ -69,6 +69,6 @@ pub use config::{Config, Ecn, Reordering};
 pub use counters::Counters;
 pub use delivery::Sample;
 pub use receiver::Receiver;
-pub use segment::{Ack, Block, Data, SACK_BLOCKS, Segment, frame_len, frame_len_with};
+pub use segment::{Ack, Block, Data, SACK_BLOCKS, SUBFLOW_SACK_BLOCKS, Segment, SubflowAck, frame_len};
 pub use sender::Sender;
 pub use trouble::Trouble;

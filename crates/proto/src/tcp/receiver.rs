@@ -8,7 +8,7 @@ use super::config::Config;
 use super::echo::Echo;
 use super::ranges::{Ranges, Run};
 use super::segment::{Ack, Block, Data, SACK_BLOCKS, Segment, widen};
-use crate::rc::{Message, Op, Outcome, Packet, ResponderCounters};
+use crate::engine::{self, Message, Op, Outcome, ResponderCounters};
 
 /// The receiving half of a connection.
 ///
@@ -70,11 +70,15 @@ impl Receiver {
             counters: ResponderCounters::default(),
         }
     }
+}
 
-    /// Takes a packet of the peer.
+impl engine::Responder for Receiver {
+    type Config = Config;
+    type Packet = Segment;
+
     #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Outcome {
-        let Some(Segment::Data(data)) = Segment::read(packet) else {
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Outcome {
+        let Segment::Data(data) = segment else {
             self.counters.ignored += 1;
             return Outcome::Ignored;
         };
@@ -93,9 +97,72 @@ impl Receiver {
             self.early = Some((self.expected, !data.marked));
             self.waiting = 0;
         }
-        self.take(config, now, run, &data)
+        self.take(config, now, run, data)
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
+
+    #[inline(never)]
+    fn poll_transmit(&mut self, _config: &Config) -> Option<Segment> {
+        let mut ack = Ack { dest_qp: self.peer, ..Ack::default() };
+        if let Some((number, echo)) = self.early.take() {
+            (ack.ack, ack.echo) = (number as u32, echo);
+        } else if std::mem::take(&mut self.wanted) {
+            (ack.ack, ack.echo, ack.syn) =
+                (self.expected as u32, self.echo.on, std::mem::take(&mut self.syn));
+            ack.blocks = self.blocks();
+            self.waiting = 0;
+            self.due = Time::MAX;
+        } else {
+            return None;
+        }
+        self.counters.acks += 1;
+        Some(Segment::Ack(ack))
+    }
+
+    #[inline]
+    fn has_output(&self) -> bool {
+        self.wanted || self.early.is_some()
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        (self.due != Time::MAX).then_some(self.due)
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        if self.due <= now {
+            self.due = Time::MAX;
+            self.wanted = true;
+        }
+    }
+
+    /// The first missing byte, in the 24 bits of other transports' numbers.
+    #[inline]
+    fn expected(&self) -> Psn {
+        Psn::new(self.expected as u32)
+    }
+
+    /// It holds something beyond a gap, and has said so.
+    #[inline]
+    fn nak_sent(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
+}
+
+impl Receiver {
     fn take(&mut self, config: &Config, now: Time, run: Run, data: &Data) -> Outcome {
         let mut fresh = 0;
         if run.end > self.expected {
@@ -179,48 +246,9 @@ impl Receiver {
         self.recent[0] = byte;
     }
 
-    /// When [`Self::on_timeout`] wants to be called.
-    #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        (self.due != Time::MAX).then_some(self.due)
-    }
-
-    /// The time for a delayed acknowledgement may have come.
-    pub fn on_timeout(&mut self, now: Time) {
-        if self.due <= now {
-            self.due = Time::MAX;
-            self.wanted = true;
-        }
-    }
-
     /// The reader has taken all there was: nothing that waits to be acknowledged waits any longer.
     pub(super) fn answer_now(&mut self) {
         self.wanted |= self.waiting > 0;
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet.
-    #[inline]
-    pub fn has_output(&self) -> bool {
-        self.wanted || self.early.is_some()
-    }
-
-    /// The next acknowledgement, as things stand now.
-    #[inline(never)]
-    pub fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
-        let mut ack = Ack::default();
-        if let Some((number, echo)) = self.early.take() {
-            (ack.ack, ack.echo) = (number as u32, echo);
-        } else if std::mem::take(&mut self.wanted) {
-            (ack.ack, ack.echo, ack.syn) =
-                (self.expected as u32, self.echo.on, std::mem::take(&mut self.syn));
-            ack.blocks = self.blocks();
-            self.waiting = 0;
-            self.due = Time::MAX;
-        } else {
-            return None;
-        }
-        self.counters.acks += 1;
-        Some(Segment::Ack(ack).packet(self.peer))
     }
 
     /// What came twice, then the runs of the newest segments (RFC 2018 §4, RFC 2883 §4).
@@ -246,20 +274,9 @@ impl Receiver {
         blocks
     }
 
-    /// Whether [`Self::poll_message`] would give a message.
-    #[inline]
-    pub fn has_messages(&self) -> bool {
-        !self.done.is_empty()
-    }
-
-    /// The next message that is complete beyond the one that an outcome told of.
-    pub fn poll_message(&mut self) -> Option<Message> {
-        self.done.pop_front()
-    }
-
     /// Whether all bytes of a segment are there.
-    pub fn has_all_of(&self, packet: &Packet) -> bool {
-        let Some(Segment::Data(data)) = Segment::read(packet) else { return true };
+    pub fn has_all_of(&self, segment: &Segment) -> bool {
+        let Segment::Data(data) = segment else { return true };
         let start = widen(self.expected, data.seq).unwrap_or(0).max(self.expected);
         let end = widen(self.expected, data.seq).unwrap_or(0) + data.len as u64;
         end <= start || self.held.find(start).is_some_and(|run| end <= run.end)
@@ -271,26 +288,8 @@ impl Receiver {
         self.expected
     }
 
-    /// The first missing byte, in the 24 bits of other transports' numbers.
-    #[inline]
-    pub fn expected(&self) -> Psn {
-        Psn::new(self.expected as u32)
-    }
-
-    /// It holds something beyond a gap, and has said so.
-    #[inline]
-    pub fn nak_sent(&self) -> bool {
-        !self.held.is_empty()
-    }
-
     /// Runs that it holds beyond the first missing byte.
     pub fn runs_held(&self) -> usize {
         self.held.len()
-    }
-
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &ResponderCounters {
-        &self.counters
     }
 }

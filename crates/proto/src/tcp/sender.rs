@@ -12,10 +12,12 @@ use super::probe::Probe;
 use super::rack::Rack;
 use super::recovery::Recovery;
 use super::rtt::RoundTrips;
-use super::segment::{Data, Segment};
+use super::segment::{Ack, Data, Segment};
 use super::stream::{Piece, Stream};
 use super::trouble::Trouble;
-use crate::rc::{Arrival, Completion, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
+use crate::engine::{
+    self, Arrival, Completion, Expiry, Purpose, Requester as _, RequesterCounters, Status, Transmit, Work,
+};
 
 /// The sending half of a connection. What acknowledgements do to it is told in `acknowledged.rs`, and what happens when none comes in `timer.rs`.
 #[derive(Clone, Debug)]
@@ -138,15 +140,105 @@ impl Sender {
         sender.set_pace(config);
         sender
     }
+}
 
-    /// Takes a message. On a connection that was given up it completes as flushed.
+impl engine::Requester for Sender {
+    type Config = Config;
+    type Packet = Segment;
+
     #[inline(never)]
-    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+    fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.wake(config, now);
         self.stream.push(work.id, work.len, &self.seen);
         self.note_pace(config, now);
     }
 
+    #[inline(never)]
+    fn ready(&self, config: &Config, now: Time) -> bool {
+        if self.failed.is_some() {
+            return false;
+        }
+        match self.opening {
+            Opening::Done => {}
+            Opening::Wanted => return self.nxt < self.stream.end,
+            Opening::Asked { .. } => return false,
+        }
+        self.probe.due || self.pace.eligible() <= now && self.may_send(config)
+    }
+
+    #[inline]
+    fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Segment>> {
+        self.next_data(config, now).map(|transmit| transmit.map(Segment::Data))
+    }
+
+    #[inline]
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<Arrival> {
+        if let Segment::Ack(said) = segment {
+            self.on_answer(config, now, said);
+        } else {
+            self.counters.ignored += 1;
+        }
+        None
+    }
+
+    #[inline]
+    fn next_timeout(&self) -> Option<Time> {
+        self.next_due()
+    }
+
+    #[inline]
+    fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        self.on_time(config, now)
+    }
+
+    #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some((id, trouble)) = self.stream.pop_done() {
+            self.trouble = trouble;
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let (id, trouble) = self.stream.pop_failed(&self.seen)?;
+        self.trouble = trouble;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.una == self.stream.end || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Messages so far.
+    #[inline]
+    fn messages(&self) -> u64 {
+        self.stream.posted
+    }
+
+    /// Segments sent so far, each counted once.
+    #[inline]
+    fn next_number(&self) -> u64 {
+        self.segments
+    }
+
+    /// Bytes acknowledged.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
+}
+
+impl Sender {
     /// Takes a segment of another stream, for which there is room.
     pub(super) fn take(&mut self, config: &Config, now: Time, id: u64, piece: Piece) {
         self.wake(config, now);
@@ -172,20 +264,6 @@ impl Sender {
             && self.nxt + len <= self.una + config.receive_window as u64
             && (pipe == 0 || pipe + len <= self.window.bytes);
         room.then(|| self.pace.eligible())
-    }
-
-    /// Whether [`Self::poll_transmit`] would give a packet now.
-    #[inline(never)]
-    pub fn ready(&self, config: &Config, now: Time) -> bool {
-        if self.failed.is_some() {
-            return false;
-        }
-        match self.opening {
-            Opening::Done => {}
-            Opening::Wanted => return self.nxt < self.stream.end,
-            Opening::Asked { .. } => return false,
-        }
-        self.probe.due || self.pace.eligible() <= now && self.may_send(config)
     }
 
     /// Bytes that are believed to be in the network.
@@ -214,9 +292,20 @@ impl Sender {
         (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
     }
 
+    pub(super) fn open(&mut self, config: &Config, now: Time) -> Transmit<Data> {
+        let again = self.counters.packets > 0;
+        self.opening = Opening::Asked { at: now, again };
+        self.counters.packets += 1;
+        self.segments += 1;
+        self.start_timer(config, now);
+        let packet = Data { dest_qp: self.peer, syn: true, ..Data::default() };
+        let (purpose, copy) = if again { (Purpose::Again, self.backoff) } else { (Purpose::New, 0) };
+        Transmit { packet, work: 0, offset: 0, copy, purpose, path: 0 }
+    }
+
     /// The next segment, if one may be sent now: what is lost first.
     #[inline(never)]
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    pub(super) fn next_data(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         if !self.ready(config, now) {
             self.note_pace(config, now);
             return None;
@@ -231,7 +320,7 @@ impl Sender {
             Some(record) => self.send_again(config, now, &record),
             None => self.send_new(config, now)?,
         };
-        self.pace.on_transmit(now, transmit.packet.payload_len);
+        self.pace.on_transmit(now, transmit.packet.len);
         if self.nxt == self.stream.end
             && !self.stream.more
             && !self.flight.has_lost()
@@ -243,18 +332,26 @@ impl Sender {
         Some(transmit)
     }
 
-    pub(super) fn open(&mut self, config: &Config, now: Time) -> Transmit {
-        let again = self.counters.packets > 0;
-        self.opening = Opening::Asked { at: now, again };
-        self.counters.packets += 1;
-        self.segments += 1;
-        self.start_timer(config, now);
-        let packet = Segment::Data(Data { syn: true, ..Data::default() }).packet(self.peer);
-        let (purpose, copy) = if again { (Purpose::Again, self.backoff) } else { (Purpose::New, 0) };
-        Transmit { packet, work: 0, offset: 0, copy, purpose, path: 0 }
+    /// An answer of the peer came.
+    #[inline(never)]
+    pub(super) fn on_answer(&mut self, config: &Config, now: Time, said: &Ack) {
+        match self.opening {
+            Opening::Done if self.failed.is_none() => self.on_ack(config, now, said),
+            Opening::Asked { at, again } if said.syn => {
+                self.opening = Opening::Done;
+                self.rto_at = Time::MAX;
+                self.backoff = 0;
+                if !again {
+                    self.rtt.on_sample(now.since(at));
+                }
+                self.set_pace(config);
+            }
+            _ => self.counters.ignored += 1,
+        }
+        self.note_pace(config, now);
     }
 
-    fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn send_new(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         let piece = self.next_new(config)?;
         let seq = self.nxt;
         self.nxt += piece.len as u64;
@@ -272,7 +369,7 @@ impl Sender {
         Some(self.transmit(seq, piece, 0, Purpose::New))
     }
 
-    fn send_again(&mut self, config: &Config, now: Time, record: &Record) -> Transmit {
+    fn send_again(&mut self, config: &Config, now: Time, record: &Record) -> Transmit<Data> {
         self.recovery.on_send(record.len);
         self.recovery.on_resend(record.seq);
         self.counters.packets += 1;
@@ -286,7 +383,7 @@ impl Sender {
     }
 
     /// New data if there are any, else the newest segment again (RFC 8985 §7.3). The window does not matter.
-    fn send_probe(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn send_probe(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         let new = self.send_new(config, now);
         let again = new.is_none();
         let last = if again { self.flight.send_last(now) } else { None };
@@ -300,34 +397,11 @@ impl Sender {
     }
 
     #[inline]
-    fn transmit(&mut self, seq: u64, piece: Piece, copy: u8, purpose: Purpose) -> Transmit {
+    fn transmit(&mut self, seq: u64, piece: Piece, copy: u8, purpose: Purpose) -> Transmit<Data> {
         let cwr = std::mem::take(&mut self.answered);
         let Piece { len, push, empty } = piece;
-        let data = Data { seq: seq as u32, len, push, empty, cwr, ..Data::default() };
-        let packet = Segment::Data(data).packet(self.peer);
+        let packet = Data { dest_qp: self.peer, seq: seq as u32, len, push, empty, cwr, ..Data::default() };
         Transmit { packet, work: self.stream.owner(seq), offset: seq as u32, copy, purpose, path: 0 }
-    }
-
-    /// Takes an answer of the peer; whatever is late, doubled or makes no sense changes nothing and is counted.
-    #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Option<Arrival> {
-        match (Segment::read(packet), self.opening) {
-            (Some(Segment::Ack(said)), Opening::Done) if self.failed.is_none() => {
-                self.on_ack(config, now, &said);
-            }
-            (Some(Segment::Ack(said)), Opening::Asked { at, again }) if said.syn => {
-                self.opening = Opening::Done;
-                self.rto_at = Time::MAX;
-                self.backoff = 0;
-                if !again {
-                    self.rtt.on_sample(now.since(at));
-                }
-                self.set_pace(config);
-            }
-            _ => self.counters.ignored += 1,
-        }
-        self.note_pace(config, now);
-        None
     }
 
     /// Algorithms that do not pace may be paced by the window over the round trip, with room to grow (as in Linux).
@@ -358,53 +432,9 @@ impl Sender {
         self.failed = Some(status);
         self.rto_at = Time::MAX;
     }
-
-    /// The next message that ended; in the order of posting.
-    #[inline]
-    pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some((id, trouble)) = self.stream.pop_done() {
-            self.trouble = trouble;
-            return Some(Completion { id, status: Status::Success });
-        }
-        let status = self.failed?;
-        let (id, trouble) = self.stream.pop_failed(&self.seen)?;
-        self.trouble = trouble;
-        self.failed = Some(Status::Flushed);
-        Some(Completion { id, status })
-    }
 }
 
 impl Sender {
-    /// Messages so far.
-    #[inline]
-    pub fn messages(&self) -> u64 {
-        self.stream.posted
-    }
-
-    /// Nothing is left to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.una == self.stream.end || self.is_error()
-    }
-
-    /// It was given up.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// Segments sent so far, each counted once.
-    #[inline]
-    pub fn next_number(&self) -> u64 {
-        self.segments
-    }
-
-    /// Bytes acknowledged.
-    #[inline]
-    pub fn acknowledged(&self) -> u64 {
-        self.una
-    }
-
     /// The congestion window and its threshold.
     pub fn window(&self) -> &Window {
         &self.window
@@ -423,12 +453,6 @@ impl Sender {
     /// The smoothed round trip.
     pub fn srtt(&self) -> Option<Span> {
         self.rtt.smoothed()
-    }
-
-    /// What it has done and seen.
-    #[inline]
-    pub fn counters(&self) -> &RequesterCounters {
-        &self.counters
     }
 
     /// The same, as only TCP counts.

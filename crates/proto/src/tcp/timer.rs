@@ -5,12 +5,12 @@ use wiremend_units::{Psn, Span, Time};
 use super::cc::{Controller, State};
 use super::config::{Config, Reordering};
 use super::sender::{Opening, Sender};
-use crate::rc::{Expiry, Op, Status};
+use crate::engine::{Expiry, Op, Status};
 
 impl Sender {
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
+    /// When a timer expires.
     #[inline(never)]
-    pub fn next_timeout(&self) -> Option<Time> {
+    pub(super) fn next_due(&self) -> Option<Time> {
         if self.failed.is_some() {
             return None;
         }
@@ -18,9 +18,9 @@ impl Sender {
         (next != Time::MAX).then_some(next)
     }
 
-    /// The time may have come. `None`: the retransmission timer has not expired.
+    /// A timer may have expired.
     #[inline(never)]
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+    pub(super) fn on_time(&mut self, config: &Config, now: Time) -> Option<Expiry> {
         if self.failed.is_some() {
             return None;
         }

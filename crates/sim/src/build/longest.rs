@@ -1,10 +1,10 @@
 //! How far hosts are from each other at most: what timers and windows go by where nobody says anything else.
 
-use wiremend_proto::sr;
+use wiremend_proto::{rc, sr};
 use wiremend_units::{Bytes, HostId, LaneId, Span};
 use wiremend_wire::Opcode;
 
-use crate::frame::{GAP_BYTES, len_with};
+use crate::frame::GAP_BYTES;
 use crate::network::{Network, Way};
 
 /// The longest path of the empty network.
@@ -22,9 +22,9 @@ impl Longest {
     pub(super) fn of(net: &Network) -> Self {
         const SMALL: u32 = 64;
         let hosts = net.graph.host_count();
-        let full = u64::from(len_with(Opcode::WriteMiddle, net.transport.config.mtu));
+        let full = u64::from(rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu));
         let full = Bytes::new(full + u64::from(RETH_BYTES) + GAP_BYTES);
-        let ack = Bytes::new(u64::from(len_with(Opcode::Acknowledge, 0) + sr::SAID_BYTES) + GAP_BYTES);
+        let ack = Bytes::new(u64::from(rc::frame_len(Opcode::Acknowledge, 0) + sr::SAID_BYTES) + GAP_BYTES);
         let mut longest = Self { round_trip: Span::ZERO, packets: 1, switches: 0 };
         for src in (0..hosts).filter(|src| hosts <= SMALL || *src == 0 || *src == hosts - 1).map(HostId) {
             let own = net.lanes[net.uplink(src).index()].rate.serialize(full);

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use wiremend_proto::pfc::{Alpha, Buffer, Config, PortConfig, Reach, Unworkable};
+use wiremend_proto::rc;
 use wiremend_scenario::{App, Lossless, Placed, Scenario};
 use wiremend_units::{Bytes, LaneId, NodeId, SwitchId};
 use wiremend_wire::{Opcode, Quanta};
 
 use super::BuildError;
 use super::protect::ADDED_BYTES_MAX;
-use crate::frame;
 use crate::network::Network;
 
 /// A buffer for each switch; none if switches are not lossless.
@@ -70,7 +70,7 @@ fn config(
 
 /// The largest frame that anybody sends.
 fn frame_max(scenario: &Scenario, net: &Network) -> Bytes {
-    let packet = frame::len_with(Opcode::WriteOnly, scenario.transport.mtu.get());
+    let packet = rc::frame_len(Opcode::WriteOnly, scenario.transport.mtu.get());
     let full = packet.max(net.transport.stream_frame_max());
     let loads = scenario.workloads.iter().map(|workload| match &workload.app {
         App::Cbr(cbr) => cbr.frame.get(),

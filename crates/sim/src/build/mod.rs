@@ -21,6 +21,7 @@ mod workload;
 use std::sync::Arc;
 
 use wiremend_fabric::Plan;
+use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
 use wiremend_proto::{cc, rc};
 use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
@@ -294,9 +295,9 @@ fn transport(scenario: &Scenario) -> Transport {
         acceleration: acceleration(transport),
     };
     let op = match transport.operation {
-        Operation::Write => rc::Op::Write,
-        Operation::Send => rc::Op::Send,
-        Operation::Read => rc::Op::Read,
+        Operation::Write => Op::Write,
+        Operation::Send => Op::Send,
+        Operation::Read => Op::Read,
     };
     let congestion = congestion::algorithm(transport);
     let cnp_interval = match &congestion {

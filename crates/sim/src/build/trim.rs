@@ -4,13 +4,14 @@
 //! Then (N − 1/(1 + w))·C/D packets a second are trimmed, and w/(1 + w)·C/H headers a second can leave. With r = D/H nothing
 //! is lost if w ≥ (N − 1)/(r − N), which exists only for N < r; solved for N, a weight holds for N ≤ (w·r + 1)/(w + 1).
 
+use wiremend_proto::{dcp, rc};
 use wiremend_scenario::{App, Scenario, Trim, TrimAcks, TrimWeight};
 use wiremend_units::{Bytes, HostId, LaneId, Span, SwitchId};
 use wiremend_wire::Opcode;
 
 use super::{BuildError, workload};
 use crate::egress::Egress;
-use crate::frame::{self, GAP_BYTES, TRIMMED_BYTES};
+use crate::frame::GAP_BYTES;
 use crate::ideal;
 use crate::network::{Network, Protocol, Way};
 use crate::schedule::Schedule;
@@ -100,7 +101,7 @@ fn sizes(scenario: &Scenario, net: &Network, notes: &mut Vec<String>) -> Sizes {
         App::Cbr(cbr) if cbr.trimmable => Some(cbr.frame.get()),
         _ => None,
     });
-    let full = frame::len_with(Opcode::WriteMiddle, net.transport.config.mtu);
+    let full = rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu);
     let least = loads.chain(net.transport.trims.then_some(full)).min();
     if least.is_none() {
         notes.push(
@@ -110,7 +111,7 @@ fn sizes(scenario: &Scenario, net: &Network, notes: &mut Vec<String>) -> Sizes {
         );
     }
     let on_wire = |len: u16| u64::from(len) + GAP_BYTES;
-    Sizes { data: on_wire(least.unwrap_or(full)), header: on_wire(TRIMMED_BYTES) }
+    Sizes { data: on_wire(least.unwrap_or(full)), header: on_wire(dcp::TRIMMED_BYTES) }
 }
 
 /// Classes that share by weight, besides the control class, with weights in hundredths.

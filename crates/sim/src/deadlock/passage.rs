@@ -5,7 +5,7 @@ use wiremend_measure::Deadlocks;
 use wiremend_scenario::{Demotion, LoopAction, Loops};
 use wiremend_units::{LaneId, NodeId, Span, SwitchId, Time, mix};
 
-use crate::frame::{Frame, Kind};
+use crate::frame::{Body, Frame};
 
 /// What the switches of a part look for.
 #[derive(Default)]
@@ -89,8 +89,7 @@ impl Passage {
     /// A frame has come to a switch and has hops left.
     pub(crate) fn on_frame(&mut self, now: Time, switch: SwitchId, frame: &Frame) -> Verdict {
         let Some(memory) = &mut self.loops else { return Verdict::Pass };
-        if !matches!(frame.kind, Kind::Rc | Kind::Tcp | Kind::Raw) || !memory.is_repeated(now, switch, frame)
-        {
+        if !matches!(frame.body, Body::Packet(_) | Body::Raw(_)) || !memory.is_repeated(now, switch, frame) {
             return Verdict::Pass;
         }
         self.counts.repeated_frames += 1;
@@ -111,8 +110,8 @@ impl Passage {
             frame.bounces = frame.bounces.saturating_add(1);
         }
         let bounced = rule.bounces.is_some_and(|bounces| frame.bounces > bounces);
-        if (frame.ttl < rule.ttl_below || bounced) && rule.lossless >> frame.class & 1 != 0 {
-            frame.class = rule.class;
+        if (frame.ttl < rule.ttl_below || bounced) && rule.lossless >> frame.class() & 1 != 0 {
+            frame.set_class(rule.class);
             self.counts.demoted_frames += 1;
         }
     }

@@ -8,8 +8,9 @@ use std::collections::VecDeque;
 
 use wiremend_measure::{FlowRow, Outcome, TcpTrouble};
 use wiremend_proto::cc::{self, Control, Controller};
-use wiremend_proto::rc;
+use wiremend_proto::engine::{Completion, Op, RequesterCounters, Status, Work};
 use wiremend_proto::tcp::Trouble;
+use wiremend_proto::{Packet, rc};
 use wiremend_units::{FlowId, HostId, QpNum, Time, stream_seed};
 use wiremend_wire::Opcode;
 
@@ -53,7 +54,7 @@ struct Posted {
     /// Segments of it that a link has sent again.
     mended: u16,
     /// The connection's counters when it was posted.
-    before: rc::RequesterCounters,
+    before: RequesterCounters,
 }
 
 impl Connection {
@@ -74,7 +75,7 @@ impl Connection {
 }
 
 impl Posted {
-    fn done(&self, after: &rc::RequesterCounters, trouble: Option<Trouble>, outcome: Outcome) -> Done {
+    fn done(&self, after: &RequesterCounters, trouble: Option<Trouble>, outcome: Outcome) -> Done {
         let before = &self.before;
         Done {
             outcome,
@@ -116,7 +117,7 @@ impl Host {
             cx.wires.watch.on_post(cx.now, self.id, connection.serial, flow, post.bytes);
         }
         let transport = &cx.net.transport;
-        let work = rc::Work {
+        let work = Work {
             id: message,
             op: transport.op,
             len: post.bytes,
@@ -189,14 +190,14 @@ impl Host {
 
     fn path(&self, net: &Network, hops: u32) -> cc::Path {
         let line = net.lanes[net.uplink(self.id).index()].rate;
-        let full = frame::len_with(Opcode::WriteMiddle, net.transport.config.mtu);
+        let full = rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu);
         cc::Path { line, hops, packet_bytes: u32::from(full) + frame::GAP_BYTES as u32 }
     }
 
     /// A congestion notification.
     #[cold]
-    pub(super) fn on_cnp(&mut self, cx: &Context<'_>, frame: &Frame) {
-        match self.connections.get_mut(frame.packet.dest_qp.get() as usize) {
+    pub(super) fn on_cnp(&mut self, cx: &Context<'_>, frame: &Frame, packet: &rc::Packet) {
+        match self.connections.get_mut(packet.dest_qp.get() as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
                 self.counters.cnps_received += 1;
                 connection.control.on_cnp(cx.now);
@@ -207,12 +208,13 @@ impl Host {
 
     /// The header of an own packet, which came back without its payload: a loss that congestion has caused.
     #[cold]
-    pub(super) fn on_returned(&mut self, cx: &mut Context<'_>, frame: &Frame) {
-        let slot = frame.packet.dest_qp.get();
+    pub(super) fn on_returned(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
+        let slot = packet.dest_qp().get();
         match self.connections.get_mut(slot as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
                 self.counters.headers_returned += 1;
-                connection.requester.on_answer(&cx.net.transport, cx.now, frame, connection.entropy);
+                let path = frame.entropy ^ connection.entropy;
+                connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
                 if connection.control.has_window() {
                     connection.follow(cx.now, true);
                 }
@@ -224,18 +226,20 @@ impl Host {
 
     /// An acknowledgement, or the data that a READ asked for.
     #[inline]
-    pub(super) fn on_response(&mut self, cx: &mut Context<'_>, frame: &Frame) {
-        let slot = frame.packet.dest_qp.get();
+    pub(super) fn on_response(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
+        let slot = packet.dest_qp().get();
         match self.connections.get_mut(slot as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
-                if frame.packet.is_nak() {
-                    let copied = frame.replica > 0;
+                let is_nak = packet.is_nak();
+                if is_nak {
+                    let copied = frame.is_replica();
                     self.counters.naks += u64::from(!copied);
                     self.counters.nak_copies += u64::from(copied);
                 }
-                connection.requester.on_answer(&cx.net.transport, cx.now, frame, connection.entropy);
+                let path = frame.entropy ^ connection.entropy;
+                connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
                 if connection.control.has_window() {
-                    connection.follow(cx.now, frame.packet.is_nak());
+                    connection.follow(cx.now, is_nak);
                 }
                 self.settle(cx, slot);
             }
@@ -325,7 +329,7 @@ impl Host {
         }
     }
 
-    fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: rc::Completion) {
+    fn complete(&mut self, cx: &mut Context<'_>, slot: u32, completion: Completion) {
         let connection = &mut self.connections[slot as usize];
         let posted = connection.posted.pop_front().expect("a completion answers a post");
         assert_eq!(posted.message, completion.id, "completions come in the order of posts");
@@ -333,7 +337,7 @@ impl Host {
         let requester = &connection.requester;
         let mut done = posted.done(&requester.counters(), requester.trouble(), outcome);
         let protocol = connection.requester.protocol();
-        if cx.net.transport.op == rc::Op::Read && protocol == Protocol::Rdma && outcome == Outcome::Finished {
+        if cx.net.transport.op == Op::Read && protocol == Protocol::Rdma && outcome == Outcome::Finished {
             // What a READ asks for is delivered where it completes.
             done.delivered = Some(cx.now);
         }
@@ -455,14 +459,12 @@ fn told(trouble: &Trouble, mended: u16) -> TcpTrouble {
     }
 }
 
-fn outcome_of(status: rc::Status) -> Outcome {
+fn outcome_of(status: Status) -> Outcome {
     match status {
-        rc::Status::Success => Outcome::Finished,
+        Status::Success => Outcome::Finished,
         // A flushed message shares the fate of the one that broke the connection.
-        rc::Status::RetryExceeded | rc::Status::Flushed => Outcome::RetryExceeded,
-        rc::Status::RnrRetryExceeded => Outcome::RnrRetryExceeded,
-        rc::Status::RemoteInvalidRequest | rc::Status::RemoteAccess | rc::Status::RemoteOperation => {
-            Outcome::RemoteError
-        }
+        Status::RetryExceeded | Status::Flushed => Outcome::RetryExceeded,
+        Status::RnrRetryExceeded => Outcome::RnrRetryExceeded,
+        Status::RemoteInvalidRequest | Status::RemoteAccess | Status::RemoteOperation => Outcome::RemoteError,
     }
 }

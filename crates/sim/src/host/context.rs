@@ -5,7 +5,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::Notification;
-use wiremend_proto::{rc, sr};
+use wiremend_proto::engine::{Expiry, Message, Op, Outcome};
+use wiremend_proto::{Packet, rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, Time, mix};
 use wiremend_wire::Ecn;
 
@@ -13,7 +14,7 @@ use super::engine::ResponderEngine;
 use super::nic::Sender;
 use super::{Context, Host};
 use crate::cause;
-use crate::frame::{Frame, Kind};
+use crate::frame::Frame;
 use crate::notice::{Delivered, News};
 
 /// A connection that ends here.
@@ -109,7 +110,7 @@ impl Contexts {
         open.filter_map(|(context, _)| context.responder.steps())
     }
 
-    pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &rc::Expiry) -> TimeoutCause {
+    pub(super) fn cause(&self, peer: HostId, qp: QpNum, serial: u32, expiry: &Expiry) -> TimeoutCause {
         match self.by_peer.get(&key(peer, qp)).map(|slot| &self.slots[*slot as usize]) {
             Some(context) if context.serial == serial => {
                 let (expected, nak_sent) = context.responder.standing(expiry.path);
@@ -139,8 +140,8 @@ impl Contexts {
 impl Host {
     /// A request: data, or the wish to read some.
     #[inline]
-    pub(super) fn on_request(&mut self, cx: &mut Context<'_>, frame: &Frame) {
-        let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) else {
+    pub(super) fn on_request(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
+        let Some(slot) = self.contexts.find(frame.src, packet.dest_qp()) else {
             self.counters.late_frames += 1;
             return;
         };
@@ -150,19 +151,20 @@ impl Host {
             return;
         }
         let transport = &cx.net.transport;
-        let outcome = context.responder.on_request(transport, cx.now, frame);
+        let marked = frame.ecn() == Ecn::Congested;
+        let outcome = context.responder.on_request(transport, cx.now, packet, marked);
         context.entropy = frame.entropy;
-        if frame.packet.is_trimmed() {
-            self.counters.headers_bounced += u64::from(outcome == rc::Outcome::Gap { nak: true });
+        if packet.is_trimmed() {
+            self.counters.headers_bounced += u64::from(outcome == Outcome::Gap { nak: true });
         } else {
-            context.class = frame.class;
+            context.class = frame.class();
         }
         cx.wires.watch.on_request(cx.now, frame, &outcome, context.responder.expected());
         match outcome {
-            rc::Outcome::Accepted { completed: Some(message), .. } if !frame.packet.is_dummy() => {
+            Outcome::Accepted { completed: Some(message), .. } if !packet.is_dummy() => {
                 self.on_message(cx, slot, message);
             }
-            rc::Outcome::Duplicate => self.counters.duplicates += 1,
+            Outcome::Duplicate => self.counters.duplicates += 1,
             _ => {}
         }
         if self.contexts.get_mut(slot).responder.has_messages() {
@@ -175,8 +177,8 @@ impl Host {
         if context.responder.has_output() {
             let ring = self.nic.ring(context.class);
             if !transport.coalesce && !context.responder.is_reading() {
-                let packet = context.responder.poll_transmit(transport).expect("it has output");
-                let answer = super::nic::answer(self.id, context, packet, transport);
+                let answer = context.responder.poll_transmit(transport).expect("it has output");
+                let answer = super::nic::answer(self.id, context, answer, transport);
                 ring.control.push_back(answer);
             }
             if context.responder.has_output() && !context.queued {
@@ -189,7 +191,7 @@ impl Host {
             }
             self.kick(cx);
         }
-        if frame.ecn == Ecn::Congested && frame.kind == Kind::Rc {
+        if marked && !matches!(packet, Packet::Tcp(_)) {
             self.on_mark(cx, slot);
         }
     }
@@ -211,21 +213,21 @@ impl Host {
         if !context.notification.on_mark(cx.now, interval) {
             return;
         }
-        let packet = rc::Packet::cnp(context.requester);
-        let answer = super::nic::answer(self.id, context, packet, transport);
-        let class = transport.cnp_class.unwrap_or(answer.class);
+        let packet = Packet::Rc(rc::Packet::cnp(context.requester));
+        let answer = super::nic::answer(self.id, context, (packet, 0), transport);
+        let class = transport.cnp_class.unwrap_or(answer.class());
         self.counters.cnps_sent += 1;
-        self.nic.ring(class).control.push_back(Frame { class, ..answer });
+        self.nic.ring(class).control.push_back(answer.with_class(class));
         self.kick(cx);
     }
 
     #[inline(never)]
-    fn on_message(&mut self, cx: &mut Context<'_>, slot: u32, message: rc::Message) {
+    fn on_message(&mut self, cx: &mut Context<'_>, slot: u32, message: Message) {
         let context = self.contexts.get_mut(slot);
         let (peer, port) = (context.peer, context.port);
         let (requester, serial) = (context.requester, context.serial);
         let mended = std::mem::take(&mut context.mended);
-        if message.op == rc::Op::Read {
+        if message.op == Op::Read {
             return;
         }
         self.counters.delivered_bytes += u64::from(message.len);

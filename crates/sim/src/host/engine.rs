@@ -1,13 +1,15 @@
-//! The two halves of a connection, whatever its scheme.
+//! The two halves of a connection, whatever its protocol.
 //!
 //! Go-back-N lies in place, because most connections have it and a run is as fast as they are; every other engine is
-//! behind a pointer. All have the same doors, and what they are configured by is in the [`Transport`].
+//! behind a pointer. All keep the contract of [`wiremend_proto::engine`], and what they are configured by is in the [`Transport`].
 
-use wiremend_proto::{dcp, rc, sr, tcp};
+use wiremend_proto::engine::{
+    Completion, Expiry, Message, Outcome, Requester, RequesterCounters, Responder, Transmit, Work,
+};
+use wiremend_proto::{Packet, dcp, rc, sr, tcp};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Ecn;
 
-use crate::frame::{Frame, Kind};
 use crate::network::{Engine, Protocol, Transport};
 
 /// The sending half.
@@ -29,40 +31,36 @@ pub(super) enum ResponderEngine {
     Multipath(Box<tcp::multipath::Receiver>),
 }
 
-/// What every engine does without its configuration.
+/// What every engine does, with the configuration of its kind if that is wanted.
 macro_rules! each {
-    ($kind:ident, $engine:expr, $half:ident => $call:expr) => {
+    ($engine:expr, $half:ident => $call:expr) => {
         match $engine {
-            $kind::GoBack($half) => $call,
-            $kind::Selective($half) => $call,
-            $kind::Trimming($half) => $call,
-            $kind::Tcp($half) => $call,
-            $kind::Multipath($half) => $call,
+            Self::GoBack($half) => $call,
+            Self::Selective($half) => $call,
+            Self::Trimming($half) => $call,
+            Self::Tcp($half) => $call,
+            Self::Multipath($half) => $call,
         }
     };
-}
-
-/// What every engine does with the configuration of its kind.
-macro_rules! each_with {
-    ($kind:ident, $engine:expr, $transport:expr, ($half:ident, $config:ident) => $call:expr) => {
+    ($engine:expr, $transport:expr, ($half:ident, $config:ident) => $call:expr) => {
         match $engine {
-            $kind::GoBack($half) => {
+            Self::GoBack($half) => {
                 let $config = &$transport.config;
                 $call
             }
-            $kind::Selective($half) => {
+            Self::Selective($half) => {
                 let $config = $transport.selective();
                 $call
             }
-            $kind::Trimming($half) => {
+            Self::Trimming($half) => {
                 let $config = $transport.trimming();
                 $call
             }
-            $kind::Tcp($half) => {
+            Self::Tcp($half) => {
                 let $config = $transport.tcp();
                 $call
             }
-            $kind::Multipath($half) => {
+            Self::Multipath($half) => {
                 let $config = $transport.multipath();
                 $call
             }
@@ -89,64 +87,87 @@ impl RequesterEngine {
         }
     }
 
-    pub(super) fn post(&mut self, transport: &Transport, now: Time, work: rc::Work) {
-        each_with!(Self, self, transport, (half, config) => half.post(config, now, work));
+    pub(super) fn post(&mut self, transport: &Transport, now: Time, work: Work) {
+        each!(self, transport, (half, config) => half.post(config, now, work));
     }
 
     #[inline]
     pub(super) fn ready(&self, transport: &Transport, now: Time) -> bool {
-        each_with!(Self, self, transport, (half, config) => half.ready(config, now))
+        each!(self, transport, (half, config) => half.ready(config, now))
     }
 
     #[inline]
-    pub(super) fn poll_transmit(&mut self, transport: &Transport, now: Time) -> Option<rc::Transmit> {
-        each_with!(Self, self, transport, (half, config) => half.poll_transmit(config, now))
+    pub(super) fn poll_transmit(&mut self, transport: &Transport, now: Time) -> Option<Transmit<Packet>> {
+        each!(self, transport, (half, config) => {
+            half.poll_transmit(config, now).map(|transmit| transmit.map(Packet::from))
+        })
     }
 
-    /// An answer came, by one of the paths if the connection has several: `entropy` is that of its own.
+    /// An answer came, by one of the paths if the connection has several.
     #[inline]
-    pub(super) fn on_answer(&mut self, transport: &Transport, now: Time, frame: &Frame, entropy: u16) {
-        match self {
-            Self::GoBack(half) => {
-                half.on_packet(&transport.config, now, &frame.packet);
+    pub(super) fn on_answer(&mut self, transport: &Transport, now: Time, answer: &Packet, path: u16) {
+        match (self, answer) {
+            (Self::GoBack(half), Packet::Rc(answer)) => half.on_packet(&transport.config, now, answer),
+            (Self::Selective(half), Packet::Sr(answer)) => {
+                half.heard_by(path);
+                half.on_packet(transport.selective(), now, answer)
             }
-            Self::Selective(half) => {
-                half.heard_by(frame.entropy ^ entropy);
-                half.on_packet(transport.selective(), now, &frame.packet);
+            (Self::Trimming(half), Packet::Dcp(answer)) => half.on_packet(transport.trimming(), now, answer),
+            (Self::Tcp(half), Packet::Tcp(answer)) => half.on_packet(transport.tcp(), now, answer),
+            (Self::Multipath(half), Packet::Tcp(answer)) => {
+                half.on_packet(transport.multipath(), now, answer)
             }
-            Self::Trimming(half) => {
-                half.on_packet(transport.trimming(), now, &frame.packet);
-            }
-            Self::Tcp(half) => {
-                half.on_packet(transport.tcp(), now, &frame.packet);
-            }
-            Self::Multipath(half) => half.on_packet(transport.multipath(), now, &frame.packet),
-        }
+            _ => unreachable!("the packets of a connection are of its protocol"),
+        };
     }
 
     #[inline]
     pub(super) fn next_timeout(&self) -> Option<Time> {
-        each!(Self, self, half => half.next_timeout())
+        each!(self, half => half.next_timeout())
     }
 
-    pub(super) fn on_timeout(&mut self, transport: &Transport, now: Time) -> Option<rc::Expiry> {
-        each_with!(Self, self, transport, (half, config) => half.on_timeout(config, now))
+    pub(super) fn on_timeout(&mut self, transport: &Transport, now: Time) -> Option<Expiry> {
+        each!(self, transport, (half, config) => half.on_timeout(config, now))
     }
 
     #[inline]
-    pub(super) fn poll_completion(&mut self) -> Option<rc::Completion> {
-        each!(Self, self, half => half.poll_completion())
+    pub(super) fn poll_completion(&mut self) -> Option<Completion> {
+        each!(self, half => half.poll_completion())
     }
 
-    /// Not for TCP, whose window is its own.
     #[inline]
     pub(super) fn allow(&mut self, window: u32) {
-        match self {
-            Self::GoBack(half) => half.allow(window),
-            Self::Selective(half) => half.allow(window),
-            Self::Trimming(half) => half.allow(window),
-            Self::Tcp(_) | Self::Multipath(_) => {}
-        }
+        each!(self, half => half.allow(window));
+    }
+
+    #[inline]
+    pub(super) fn is_idle(&self) -> bool {
+        each!(self, half => half.is_idle())
+    }
+
+    #[inline]
+    pub(super) fn is_error(&self) -> bool {
+        each!(self, half => half.is_error())
+    }
+
+    #[inline]
+    pub(super) fn messages(&self) -> u64 {
+        each!(self, half => half.messages())
+    }
+
+    #[inline]
+    pub(super) fn next_number(&self) -> u64 {
+        each!(self, half => half.next_number())
+    }
+
+    #[inline]
+    pub(super) fn acknowledged(&self) -> u64 {
+        each!(self, half => half.acknowledged())
+    }
+
+    #[inline]
+    pub(super) fn counters(&self) -> RequesterCounters {
+        each!(self, half => half.counters())
     }
 
     #[inline]
@@ -155,6 +176,15 @@ impl RequesterEngine {
             Self::GoBack(_) | Self::Selective(_) | Self::Trimming(_) => Protocol::Rdma,
             Self::Tcp(_) => Protocol::Tcp,
             Self::Multipath(half) => Protocol::Multipath(half.subflows().count() as u8),
+        }
+    }
+
+    /// Whether switches may mark its frames.
+    #[inline]
+    pub(super) fn ecn(&self, transport: &Transport) -> Ecn {
+        match self {
+            Self::Tcp(_) | Self::Multipath(_) => transport.tcp_ecn(),
+            _ => Ecn::Capable0,
         }
     }
 
@@ -176,51 +206,6 @@ impl RequesterEngine {
     pub(super) fn trouble_of(&self, message: u64) -> Option<tcp::Trouble> {
         if let Self::Tcp(half) = self { half.trouble_of(message) } else { None }
     }
-
-    /// What its frames are, and whether switches may mark them.
-    #[inline]
-    pub(super) fn kind(&self, transport: &Transport) -> (Kind, Ecn) {
-        match self {
-            Self::Tcp(_) | Self::Multipath(_) => transport.tcp_kind(),
-            _ => (Kind::Rc, Ecn::Capable0),
-        }
-    }
-
-    #[inline]
-    pub(super) fn is_idle(&self) -> bool {
-        each!(Self, self, half => half.is_idle())
-    }
-
-    #[inline]
-    pub(super) fn is_error(&self) -> bool {
-        each!(Self, self, half => half.is_error())
-    }
-
-    #[inline]
-    pub(super) fn messages(&self) -> u64 {
-        each!(Self, self, half => half.messages())
-    }
-
-    #[inline]
-    pub(super) fn next_number(&self) -> u64 {
-        each!(Self, self, half => half.next_number())
-    }
-
-    #[inline]
-    pub(super) fn acknowledged(&self) -> u64 {
-        each!(Self, self, half => half.acknowledged())
-    }
-
-    #[inline]
-    pub(super) fn counters(&self) -> rc::RequesterCounters {
-        match self {
-            Self::GoBack(half) => *half.counters(),
-            Self::Selective(half) => *half.counters(),
-            Self::Trimming(half) => *half.counters(),
-            Self::Tcp(half) => *half.counters(),
-            Self::Multipath(half) => half.counters(),
-        }
-    }
 }
 
 impl ResponderEngine {
@@ -241,63 +226,90 @@ impl ResponderEngine {
         }
     }
 
-    /// A request came.
+    /// A request came, and a switch may have marked it.
     #[inline]
-    pub(super) fn on_request(&mut self, transport: &Transport, now: Time, frame: &Frame) -> rc::Outcome {
-        match self {
-            Self::GoBack(half) => half.on_packet(&transport.config, now, &frame.packet),
-            Self::Selective(half) => half.on_packet(transport.selective(), now, &as_marked(frame)),
-            Self::Trimming(half) => half.on_packet(transport.trimming(), now, &frame.packet),
-            Self::Tcp(half) => half.on_packet(transport.tcp(), now, &as_marked(frame)),
-            Self::Multipath(half) => half.on_packet(transport.multipath(), now, &as_marked(frame)),
+    pub(super) fn on_request(
+        &mut self,
+        transport: &Transport,
+        now: Time,
+        packet: &Packet,
+        marked: bool,
+    ) -> Outcome {
+        match (self, packet) {
+            (Self::GoBack(half), Packet::Rc(packet)) => half.on_packet(&transport.config, now, packet),
+            (Self::Trimming(half), Packet::Dcp(packet)) => half.on_packet(transport.trimming(), now, packet),
+            (Self::Selective(half), Packet::Sr(packet)) => {
+                let packet = if marked { packet.marked() } else { *packet };
+                half.on_packet(transport.selective(), now, &packet)
+            }
+            (Self::Tcp(half), Packet::Tcp(segment)) => {
+                let segment = if marked { segment.marked() } else { *segment };
+                half.on_packet(transport.tcp(), now, &segment)
+            }
+            (Self::Multipath(half), Packet::Tcp(segment)) => {
+                let segment = if marked { segment.marked() } else { *segment };
+                half.on_packet(transport.multipath(), now, &segment)
+            }
+            _ => unreachable!("the packets of a connection are of its protocol"),
         }
-    }
-
-    /// A segment has nothing that is not there already.
-    pub(super) fn has_all_of(&self, frame: &Frame) -> bool {
-        if let Self::Tcp(half) = self { half.has_all_of(&frame.packet) } else { false }
     }
 
     /// A request has completed messages of which its outcome does not tell.
     #[inline]
     pub(super) fn has_messages(&self) -> bool {
-        match self {
-            Self::GoBack(_) => false,
-            Self::Selective(half) => half.has_messages(),
-            Self::Trimming(half) => half.has_messages(),
-            Self::Tcp(half) => half.has_messages(),
-            Self::Multipath(half) => half.has_messages(),
-        }
+        each!(self, half => half.has_messages())
     }
 
     /// The next of these messages.
-    pub(super) fn poll_message(&mut self) -> Option<rc::Message> {
-        match self {
-            Self::GoBack(_) => None,
-            Self::Selective(half) => half.poll_message(),
-            Self::Trimming(half) => half.poll_message(),
-            Self::Tcp(half) => half.poll_message(),
-            Self::Multipath(half) => half.poll_message(),
-        }
+    pub(super) fn poll_message(&mut self) -> Option<Message> {
+        each!(self, half => half.poll_message())
     }
 
+    /// The next answer, and what tells its path from that of the frame which came last.
     #[inline]
-    pub(super) fn poll_transmit(&mut self, transport: &Transport) -> Option<rc::Packet> {
-        each_with!(Self, self, transport, (half, config) => half.poll_transmit(config))
+    pub(super) fn poll_transmit(&mut self, transport: &Transport) -> Option<(Packet, u16)> {
+        each!(self, transport, (half, config) => {
+            half.poll_transmit(config).map(|answer| (Packet::from(answer), half.path_of(&answer)))
+        })
     }
 
     #[inline]
     pub(super) fn has_output(&self) -> bool {
-        each!(Self, self, half => half.has_output())
+        each!(self, half => half.has_output())
+    }
+
+    #[inline]
+    pub(super) fn is_reading(&self) -> bool {
+        each!(self, half => half.is_reading())
+    }
+
+    #[inline]
+    pub(super) fn expected(&self) -> Psn {
+        each!(self, half => half.expected())
+    }
+
+    pub(super) fn standing(&self, path: u16) -> (Psn, bool) {
+        each!(self, half => half.standing(path))
+    }
+
+    #[inline]
+    pub(super) fn next_timeout(&self) -> Option<Time> {
+        each!(self, half => half.next_timeout())
+    }
+
+    pub(super) fn on_timeout(&mut self, now: Time) {
+        each!(self, half => half.on_timeout(now));
+    }
+
+    /// A segment has nothing that is not there already.
+    pub(super) fn has_all_of(&self, segment: &tcp::Segment) -> bool {
+        if let Self::Tcp(half) = self { half.has_all_of(segment) } else { false }
     }
 
     /// Pulls that the sender is owed since the last call.
     #[inline]
     pub(super) fn take_owed(&mut self) -> u32 {
-        match self {
-            Self::Trimming(half) => half.take_owed(),
-            Self::GoBack(_) | Self::Selective(_) | Self::Tcp(_) | Self::Multipath(_) => 0,
-        }
+        if let Self::Trimming(half) = self { half.take_owed() } else { 0 }
     }
 
     /// Grants a pull.
@@ -305,20 +317,6 @@ impl ResponderEngine {
         if let Self::Trimming(half) = self {
             half.grant_pull();
         }
-    }
-
-    /// READ responses wait.
-    #[inline]
-    pub(super) fn is_reading(&self) -> bool {
-        match self {
-            Self::GoBack(half) => half.is_reading(),
-            Self::Selective(_) | Self::Trimming(_) | Self::Tcp(_) | Self::Multipath(_) => false,
-        }
-    }
-
-    #[inline]
-    pub(super) fn expected(&self) -> Psn {
-        each!(Self, self, half => half.expected())
     }
 
     /// What tracking packets out of order has cost, where that is done.
@@ -329,49 +327,4 @@ impl ResponderEngine {
             Self::Trimming(half) => Some(half.steps()),
         }
     }
-
-    /// The number that it expects on a path where each has numbers of its own, and whether it has asked for one.
-    pub(super) fn standing(&self, path: u16) -> (Psn, bool) {
-        match self {
-            Self::Multipath(half) if let Some(subflow) = half.subflow(path) => {
-                (subflow.expected(), subflow.nak_sent())
-            }
-            other => each!(Self, other, half => (half.expected(), half.nak_sent())),
-        }
-    }
-
-    /// When it wants to be called if nothing comes, where it has a timer.
-    #[inline]
-    pub(super) fn next_timeout(&self) -> Option<Time> {
-        match self {
-            Self::Tcp(half) => half.next_timeout(),
-            Self::Multipath(half) => half.next_timeout(),
-            _ => None,
-        }
-    }
-
-    /// The time may have come.
-    pub(super) fn on_timeout(&mut self, now: Time) {
-        match self {
-            Self::Tcp(half) => half.on_timeout(now),
-            Self::Multipath(half) => half.on_timeout(now),
-            _ => {}
-        }
-    }
-
-    /// What the frame of an answer is, and what tells its path from that of the frame which came last.
-    #[inline]
-    pub(super) fn kind(&self, answer: &rc::Packet) -> (Kind, u16) {
-        match self {
-            Self::Tcp(_) => (Kind::Tcp, 0),
-            Self::Multipath(half) => (Kind::Tcp, half.apart(answer)),
-            _ => (Kind::Rc, 0),
-        }
-    }
-}
-
-/// A packet as its receiver sees it.
-#[inline]
-fn as_marked(frame: &Frame) -> rc::Packet {
-    if frame.ecn == Ecn::Congested { frame.packet.marked() } else { frame.packet }
 }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use wiremend_measure::{Added, FlowRow, Outcome, TimeoutCause, TimeoutCounts};
 use wiremend_proto::sr::Steps;
-use wiremend_proto::tcp;
+use wiremend_proto::{Packet, dcp, tcp};
 use wiremend_units::{HostId, LaneId, Time};
 use wiremend_wire::Opcode;
 
@@ -27,7 +27,7 @@ use self::engine::ResponderEngine;
 use self::nic::Nic;
 use self::stack::Stack;
 use crate::app::{Action, Placed};
-use crate::frame::{Frame, Kind};
+use crate::frame::{Body, Frame};
 use crate::network::{Network, Protocol};
 use crate::notice::{News, Notice};
 use crate::wires::Wires;
@@ -191,27 +191,33 @@ impl Host {
     #[inline]
     pub(crate) fn on_frame(&mut self, cx: &mut Context<'_>, frame: &Frame) {
         self.counters.rx_frames += 1;
-        if frame.kind != Kind::Rc {
-            self.on_other(cx, frame);
-        } else if frame.packet.opcode.is_response() {
-            self.on_response(cx, frame);
-        } else if frame.packet.opcode == Opcode::Cnp {
-            self.on_cnp(cx, frame);
-        } else if frame.packet.is_bounced() {
-            self.on_returned(cx, frame);
-        } else {
-            self.on_request(cx, frame);
-        }
-    }
-
-    fn on_other(&mut self, cx: &mut Context<'_>, frame: &Frame) {
-        match frame.kind {
-            Kind::Tcp => self.on_segment(cx, frame),
-            Kind::Raw => {
+        match &frame.body {
+            Body::Packet(packet @ Packet::Rc(of_rc)) => {
+                if of_rc.opcode.is_response() {
+                    self.on_response(cx, frame, packet);
+                } else if of_rc.opcode == Opcode::Cnp {
+                    self.on_cnp(cx, frame, of_rc);
+                } else {
+                    self.on_request(cx, frame, packet);
+                }
+            }
+            Body::Packet(Packet::Tcp(_)) => self.on_segment(cx, frame),
+            Body::Packet(packet) => self.on_other(cx, frame, packet),
+            Body::Raw(_) => {
                 self.counters.raw_frames += 1;
                 self.counters.raw_bytes += u64::from(frame.len);
             }
-            Kind::Rc | Kind::Link | Kind::Corrupted => unreachable!("it does not reach a host's transport"),
+            Body::Link | Body::Corrupted => unreachable!("it does not reach a host's transport"),
+        }
+    }
+
+    /// A packet of selective repeat or DCP.
+    #[inline(never)]
+    fn on_other(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
+        match packet {
+            Packet::Dcp(dcp::Packet::Data(data)) if data.is_bounced() => self.on_returned(cx, frame, packet),
+            _ if packet.is_response() => self.on_response(cx, frame, packet),
+            _ => self.on_request(cx, frame, packet),
         }
     }
 

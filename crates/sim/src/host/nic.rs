@@ -5,15 +5,16 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use wiremend_proto::cc::{Controller, Sent};
 use wiremend_proto::dcp::Pulls;
-use wiremend_proto::rc::{self, Purpose};
-use wiremend_units::{Bytes, HostId, LaneId, Psn, QpNum, Time};
+use wiremend_proto::engine::Purpose;
+use wiremend_proto::{Packet, rc};
+use wiremend_units::{Bytes, HostId, LaneId, Psn, Time};
 use wiremend_wire::{Ecn, Opcode};
 
 use super::context::Responding;
 use super::raw::RawFrames;
 use super::{Context, Host};
 use crate::app::Raw;
-use crate::frame::{self, Frame, Kind};
+use crate::frame::{self, Body, Frame, Raw as RawBody, Tags};
 use crate::network::Transport;
 use crate::pause::{Hold, Pauses};
 use crate::protect::HeaderId;
@@ -218,7 +219,7 @@ impl Host {
     /// Pulls whose time has come join the acknowledgements.
     fn grant_pulls(&mut self, cx: &Context<'_>) {
         let Some(pulls) = &mut self.nic.pulls else { return };
-        let full = frame::len_with(Opcode::WriteOnly, cx.net.transport.config.mtu);
+        let full = rc::frame_len(Opcode::WriteOnly, cx.net.transport.config.mtu);
         let line = cx.net.lanes[self.nic.uplink.index()].rate;
         let spacing = line.serialize(Bytes::new(u64::from(full) + frame::GAP_BYTES));
         // Whoever has closed its connection wants nothing more.
@@ -238,8 +239,8 @@ impl Host {
             self.nic.ip_id = self.nic.ip_id.wrapping_add(1);
             self.counters.tx_frames += 1;
             let len = u64::from(frame.len);
-            match frame.purpose {
-                Purpose::New if frame.kind == Kind::Rc && frame.packet.is_nak() => {
+            match frame.purpose() {
+                Purpose::New if frame.packet().is_some_and(Packet::is_nak) => {
                     self.counters.extra_bytes += len;
                 }
                 Purpose::New => {}
@@ -340,8 +341,7 @@ impl Host {
             connection.queued = false;
             return None;
         };
-        let (kind, ecn) = connection.requester.kind(transport);
-        let len = transport.frame_len(kind, &transmit.packet);
+        let len = transmit.packet.frame_len();
         connection.control.on_transmit(
             cx.now,
             Sent {
@@ -351,7 +351,7 @@ impl Host {
             },
         );
         let frame = Frame {
-            packet: transmit.packet,
+            body: Body::Packet(transmit.packet),
             src: self.id,
             dst: connection.dst,
             serial: connection.serial,
@@ -359,14 +359,10 @@ impl Host {
             ip_id: 0,
             entropy: connection.entropy ^ transmit.path,
             ingress: 0,
-            kind,
-            class: connection.class,
-            ecn,
+            tags: Tags::new(connection.class, connection.requester.ecn(transport), transmit.purpose),
             ttl: transport.ttl,
             copy: transmit.copy,
-            replica: 0,
             bounces: 0,
-            purpose: transmit.purpose,
             header: HeaderId::NONE,
         };
         if connection.requester.ready(transport, cx.now) {
@@ -394,22 +390,18 @@ impl Host {
     /// One frame of an open-loop load.
     pub(super) fn send_raw(&mut self, cx: &mut Context<'_>, raw: Raw) {
         let frame = Frame {
-            packet: rc::Packet::new(Opcode::SendOnly, QpNum::default(), Psn::default()),
+            body: Body::Raw(if raw.trimmable { RawBody::Trimmable } else { RawBody::Whole }),
             src: self.id,
             dst: raw.dst,
-            serial: u32::from(raw.trimmable),
+            serial: 0,
             len: raw.len,
             ip_id: 0,
             entropy: 0xC000 | raw.dst.0 as u16 & 0x3FFF,
             ingress: 0,
-            kind: Kind::Raw,
-            class: raw.class,
-            ecn: Ecn::Capable0,
+            tags: Tags::new(raw.class, Ecn::Capable0, Purpose::New),
             ttl: raw.ttl,
             copy: 0,
-            replica: 0,
             bounces: 0,
-            purpose: Purpose::New,
             header: HeaderId::NONE,
         };
         if self.nic.raw.get_or_insert_default().push(frame) {
@@ -420,33 +412,33 @@ impl Host {
     }
 }
 
-/// The frame that carries a responder's packet back.
+/// The frame that carries a responder's packet back, over the path that differs so from that of the frame which came last.
 #[inline]
 pub(super) fn answer(
     from: HostId,
     context: &mut Responding,
-    packet: rc::Packet,
+    (packet, path): (Packet, u16),
     transport: &Transport,
 ) -> Frame {
-    let (kind, apart) = context.responder.kind(&packet);
-    let copy = if packet.opcode.is_read_response() { copy_of_response(context, packet.psn) } else { 0 };
+    let (copy, ecn) = match &packet {
+        Packet::Rc(packet) if packet.opcode.is_read_response() => {
+            (copy_of_response(context, packet.psn), Ecn::Capable0)
+        }
+        _ => (0, Ecn::NotCapable),
+    };
     Frame {
-        packet,
+        body: Body::Packet(packet),
         src: from,
         dst: context.peer,
         serial: context.serial,
-        len: transport.frame_len(kind, &packet),
+        len: packet.frame_len(),
         ip_id: 0,
-        entropy: context.entropy ^ apart,
+        entropy: context.entropy ^ path,
         ingress: 0,
-        kind,
-        class: context.class,
-        ecn: if packet.opcode.is_read_response() { Ecn::Capable0 } else { Ecn::NotCapable },
+        tags: Tags::new(context.class, ecn, if copy > 0 { Purpose::Again } else { Purpose::New }),
         ttl: transport.ttl,
         copy,
-        replica: 0,
         bounces: 0,
-        purpose: if copy > 0 { Purpose::Again } else { Purpose::New },
         header: HeaderId::NONE,
     }
 }

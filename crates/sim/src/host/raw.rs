@@ -21,7 +21,7 @@ impl RawFrames {
 
     /// Takes a frame, unless too many of its class wait.
     pub(super) fn push(&mut self, frame: Frame) -> bool {
-        let queue = &mut self.queues[usize::from(frame.class)];
+        let queue = &mut self.queues[usize::from(frame.class())];
         if queue.len() >= Self::WAITING_MAX {
             return false;
         }

@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::VecDeque;
 
+use wiremend_proto::Packet;
+use wiremend_proto::tcp::Segment;
 use wiremend_units::{Span, Time};
-use wiremend_wire::Opcode;
 
 use super::nic::Sender;
 use super::{Context, Host};
-use crate::frame::Frame;
+use crate::frame::{Body, Frame};
 
 /// Frames that have arrived and are not handled yet, by when they are. All take the same time, so that they stay in order.
 #[derive(Default)]
@@ -48,25 +49,28 @@ impl Host {
     }
 
     fn handle_segment(&mut self, cx: &mut Context<'_>, frame: &Frame) {
-        if frame.packet.opcode == Opcode::Acknowledge {
-            self.on_response(cx, frame);
+        let Body::Packet(packet @ Packet::Tcp(segment)) = &frame.body else {
+            unreachable!("frames of TCP connections carry segments");
+        };
+        if packet.is_response() {
+            self.on_response(cx, frame, packet);
             return;
         }
-        if frame.replica > 0 {
-            self.note_mended(frame);
+        if frame.is_replica() {
+            self.note_mended(frame, segment);
         }
-        self.on_request(cx, frame);
-        if let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) {
+        self.on_request(cx, frame, packet);
+        if let Some(slot) = self.contexts.find(frame.src, segment.dest_qp()) {
             self.note_answer(cx, slot);
         }
     }
 
     /// A segment comes as a link has sent it again, and was missing.
     #[cold]
-    fn note_mended(&mut self, frame: &Frame) {
-        let Some(slot) = self.contexts.find(frame.src, frame.packet.dest_qp) else { return };
+    fn note_mended(&mut self, frame: &Frame, segment: &Segment) {
+        let Some(slot) = self.contexts.find(frame.src, segment.dest_qp()) else { return };
         let context = self.contexts.get_mut(slot);
-        if context.serial == frame.serial && !context.responder.has_all_of(frame) {
+        if context.serial == frame.serial && !context.responder.has_all_of(segment) {
             context.mended = context.mended.saturating_add(1);
         }
     }

@@ -30,7 +30,7 @@ use wiremend_proto::link::{Disposal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
 use crate::egress::Egress;
-use crate::frame::{Frame, Kind};
+use crate::frame::{Body, Frame};
 use crate::lossless::Lossless;
 use crate::store::FrameId;
 use crate::wires::Wires;
@@ -88,7 +88,7 @@ impl Wires {
         let block = self.headers.detach(self.frames.get(id).header);
         let header = self.undress(id);
         let arrived = self.frames.get(id);
-        let (is_own, len) = (arrived.kind == Kind::Link, Bytes::new(u64::from(arrived.len)));
+        let (is_own, len) = (matches!(arrived.body, Body::Link), Bytes::new(u64::from(arrived.len)));
         let back = lane.reverse();
         let guard = self.guards[back.index()].as_mut().expect("both ends of a protected link are guarded");
         if is_own {

@@ -135,7 +135,7 @@ fn corruption_makes_a_livelock_of_whole_messages_that_units_break() {
         let mut pair = Pair::new(config(dcp)).impair(luck, 9);
         pair.write(256 * 3000);
         pair.run_until_idle();
-        let done = pair.completions[0].status == wiremend_proto::rc::Status::Success;
+        let done = pair.completions[0].status == wiremend_proto::engine::Status::Success;
         done.then(|| pair.now.since(wiremend_units::Time::ZERO).as_ps() / 1_000_000)
     };
     let whole = Parameters::WHOLE_MESSAGES;

@@ -1,7 +1,8 @@
 //! What DCP is about: cut packets come back as headers and are sent again, whatever the order.
 
-use wiremend_proto::dcp::{Config, Fetch, Parameters};
-use wiremend_proto::rc::{self, Op};
+use wiremend_proto::dcp::{Config, Fetch, Packet, Parameters};
+use wiremend_proto::engine::{Op, Responder as _};
+use wiremend_proto::rc;
 use wiremend_units::{Psn, Span};
 
 use crate::pair::{Fate, Luck, Pair};
@@ -40,7 +41,7 @@ fn a_header_that_never_came_closes_no_window() {
     pair.write(256);
     pair.run_until_idle();
     let copy = told.recv().expect("it was sent").trimmed();
-    pair.inject(&copy);
+    pair.inject(&Packet::Data(copy));
     pair.write(256 * 20);
     pair.run_until_idle();
     pair.assert_delivered();

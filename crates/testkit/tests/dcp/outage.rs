@@ -1,6 +1,7 @@
 //! A link is gone for a while. What was sent meanwhile must not count as under way for ever.
 
 use wiremend_proto::dcp::{Config, Hints, Parameters, Tracking};
+use wiremend_proto::engine::Requester as _;
 use wiremend_units::{Span, Time};
 
 use crate::pair::{Luck, Pair};

@@ -3,9 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use wiremend_proto::dcp::{Config, Pulls, Requester, Responder, counters};
-use wiremend_proto::rc::{
-    AethRepr, Completion, Message, Op, Outcome, Packet, Place, RequesterCounters, Status, Work,
+use wiremend_proto::dcp::{
+    Ack, Config, Data, Packet, Progress, Pulls, Requester, Responder, Target, counters,
+};
+use wiremend_proto::engine::{
+    Completion, Message, Op, Outcome, Place, Requester as _, RequesterCounters, Responder as _, Status, Work,
 };
 use wiremend_testkit::Dice;
 use wiremend_units::{Psn, QpNum, Span, Time, mix};
@@ -35,11 +37,11 @@ pub(crate) struct Pair {
     messages: Vec<Message>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) expiries: u32,
-    /// The last answer.
-    last: Option<Packet>,
+    /// The last acknowledgement.
+    last: Option<Ack>,
 }
 
-type Rule = Box<dyn FnMut(&Packet, u64) -> Fate>;
+type Rule = Box<dyn FnMut(&Data, u64) -> Fate>;
 
 /// What happens to a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,7 +66,7 @@ pub(crate) struct Luck {
 }
 
 enum What {
-    Arrive(Packet, u64, u32),
+    Arrive(Data, u64, u32),
     Answer(Packet),
     PortFree,
     Timer,
@@ -121,7 +123,7 @@ impl Pair {
     }
 
     /// Decides on data packets; the number counts those sent, from 1.
-    pub(crate) fn rule(mut self, rule: impl FnMut(&Packet, u64) -> Fate + 'static) -> Self {
+    pub(crate) fn rule(mut self, rule: impl FnMut(&Data, u64) -> Fate + 'static) -> Self {
         self.rule = Box::new(rule);
         self
     }
@@ -160,7 +162,7 @@ impl Pair {
             self.events.pop();
             self.now = at;
             match self.happenings.remove(&order).expect("what is due was scheduled") {
-                What::Arrive(packet, work, offset) => self.arrive(&packet, work, offset),
+                What::Arrive(data, work, offset) => self.arrive(&data, work, offset),
                 What::Answer(packet) => {
                     self.requester.on_packet(&self.config, self.now, &packet);
                 }
@@ -184,40 +186,40 @@ impl Pair {
 
     /// Hands an arbitrary packet to an end.
     pub(crate) fn inject(&mut self, packet: &Packet) {
-        if packet.opcode.is_response() || packet.is_bounced() {
-            self.requester.on_packet(&self.config, self.now, packet);
-        } else {
-            self.arrive(packet, u64::MAX, 0);
+        match packet {
+            Packet::Data(data) if !data.is_bounced() => self.arrive(data, u64::MAX, 0),
+            _ => _ = self.requester.on_packet(&self.config, self.now, packet),
         }
         self.settle();
     }
 
-    /// The responder's acknowledgement with another word and number in it.
-    pub(crate) fn lie(&mut self, psn: u32, aeth: AethRepr) -> Packet {
-        let mut answer = self.last.unwrap_or_else(|| Packet::cnp(QpNum::new(1)));
-        answer.psn = Psn::new(psn);
-        answer.with_aeth(aeth)
+    /// The responder's last acknowledgement with other numbers in it.
+    pub(crate) fn lie(&mut self, psn: u32, expected_unit: u32) -> Ack {
+        let progress =
+            Progress { expected_unit, ..self.last.map_or(Progress::default(), |last| last.progress) };
+        let pulls = self.last.map_or(0, |last| last.pulls);
+        Ack { dest_qp: QpNum::new(1), psn: Psn::new(psn), progress, pulls }
     }
 
-    fn arrive(&mut self, packet: &Packet, work: u64, offset: u32) {
-        let outcome = self.responder.on_packet(&self.config, self.now, packet);
+    fn arrive(&mut self, data: &Data, work: u64, offset: u32) {
+        let outcome = self.responder.on_packet(&self.config, self.now, &Packet::Data(*data));
         for _ in 0..self.responder.take_owed() {
             self.pulls.push(());
         }
         self.schedule_pull();
         let Outcome::Accepted { place, .. } = outcome else { return };
         if let Some(place) = place {
-            self.place(packet, place, work, offset);
+            self.place(data, place, work, offset);
         }
         while let Some(message) = self.responder.poll_message() {
             self.messages.push(message);
         }
     }
 
-    fn place(&mut self, packet: &Packet, place: Place, work: u64, offset: u32) {
+    fn place(&mut self, data: &Data, place: Place, work: u64, offset: u32) {
         let bytes = (offset..offset + u32::from(place.len)).map(|at| pattern(work, at));
         let from = place.offset as usize;
-        let target = if packet.reth().is_some() || packet.opcode.name().starts_with("WRITE") {
+        let target = if matches!(data.place(), Target::Memory { .. }) {
             let from = place.addr as usize + from;
             self.memory.get_mut(from..from + place.len as usize)
         } else {
@@ -266,8 +268,8 @@ impl Pair {
         self.sent += 1;
         self.ports[0] = self.now + SPACING.max(self.pace);
         self.schedule(self.ports[0], What::PortFree);
-        let packet = transmit.packet;
-        let mut fate = (self.rule)(&packet, self.sent);
+        let Packet::Data(data) = transmit.packet else { unreachable!("a requester sends data") };
+        let mut fate = (self.rule)(&data, self.sent);
         let luck = self.luck;
         if self.is_dark() || self.dice.chance_ppm(luck.loss_ppm) {
             fate = Fate::Vanish;
@@ -280,23 +282,25 @@ impl Pair {
         if self.dice.chance_ppm(luck.reorder_ppm) {
             at += SPACING * (1 + self.dice.below(40));
         }
-        let whole = |packet| What::Arrive(packet, transmit.work, transmit.offset);
+        let whole = |data| What::Arrive(data, transmit.work, transmit.offset);
         match fate {
             Fate::Vanish => {}
-            Fate::Pass => self.schedule(at, whole(packet)),
-            Fate::Cut => self.schedule(at, whole(packet.trimmed())),
-            Fate::Late(by) => self.schedule(at + by, whole(packet)),
+            Fate::Pass => self.schedule(at, whole(data)),
+            Fate::Cut => self.schedule(at, whole(data.trimmed())),
+            Fate::Late(by) => self.schedule(at + by, whole(data)),
             Fate::Twice => {
-                self.schedule(at, whole(packet));
+                self.schedule(at, whole(data));
                 let later = at + SPACING * self.dice.below(60);
-                self.schedule(later, whole(packet));
+                self.schedule(later, whole(data));
             }
         }
         true
     }
 
     fn carry_back(&mut self, packet: Packet) {
-        self.last = Some(packet).filter(|packet| !packet.is_bounced()).or(self.last);
+        if let Packet::Ack(ack) = packet {
+            self.last = Some(ack);
+        }
         if self.is_dark() || self.dice.chance_ppm(self.luck.loss_ppm) {
             return;
         }
@@ -321,7 +325,7 @@ impl Pair {
         self.events.push(Reverse((at, self.order)));
     }
 
-    pub(crate) fn counters(&self) -> &RequesterCounters {
+    pub(crate) fn counters(&self) -> RequesterCounters {
         self.requester.counters()
     }
 

@@ -1,5 +1,6 @@
 //! Who asks for acknowledgements, and what happens to those that wait.
 
+use wiremend_proto::engine::Responder as _;
 use wiremend_proto::rc::{Config, Packet, Responder, RethRepr};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};

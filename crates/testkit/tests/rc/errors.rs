@@ -1,6 +1,7 @@
 //! Connections that end in error do so with a reason, and are silent afterwards.
 
-use wiremend_proto::rc::{Config, NakCode, Op, Outcome, Packet, Qp, RethRepr, Status, Work};
+use wiremend_proto::engine::{Op, Outcome, Requester as _, Responder as _, Status, Work};
+use wiremend_proto::rc::{Config, NakCode, Packet, Qp, RethRepr};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;

@@ -1,6 +1,7 @@
 //! Packets that nobody sent: nothing panics, and what cannot be meant is ignored.
 
-use wiremend_proto::rc::{AethRepr, Config, Op, Packet, Qp, Recovery, RethRepr, Syndrome, Work};
+use wiremend_proto::engine::{Op, Requester as _, Responder as _, Work};
+use wiremend_proto::rc::{AethRepr, Config, Packet, Qp, Recovery, RethRepr, Syndrome};
 use wiremend_testkit::{Dice, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 use wiremend_wire::Opcode;

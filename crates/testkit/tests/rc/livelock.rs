@@ -1,7 +1,8 @@
 //! A drop of every 256th packet starves messages of 4000 packets if a loss restarts the message (Guo et al., SIGCOMM
 //! 2016, §4.1), and costs little if it does not.
 
-use wiremend_proto::rc::{Config, Op, Recovery};
+use wiremend_proto::engine::Op;
+use wiremend_proto::rc::{Config, Recovery};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::Span;
 

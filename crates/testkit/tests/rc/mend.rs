@@ -1,7 +1,8 @@
 //! What dummies and repeats make of the losses that otherwise take a timeout (JCST §4, Figs. 6 to 9).
 
+use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend, When};
-use wiremend_proto::rc::{AethRepr, Config, NakCode, Op, Packet, Syndrome};
+use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Syndrome};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 

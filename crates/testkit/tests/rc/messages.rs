@@ -1,6 +1,7 @@
 //! Messages of every kind and size arrive as they were posted.
 
-use wiremend_proto::rc::{Completion, Config, Op, Qp, Status, Work};
+use wiremend_proto::engine::{Completion, Op, Requester as _, Responder as _, Status, Work};
+use wiremend_proto::rc::{Config, Qp};
 use wiremend_testkit::{Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 

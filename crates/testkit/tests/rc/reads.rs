@@ -1,6 +1,7 @@
 //! READs: implied answers, partial restart, and the bound on how many are in flight.
 
-use wiremend_proto::rc::{Config, Op, Outcome, Packet, Recovery, Responder, RethRepr};
+use wiremend_proto::engine::{Op, Outcome, Responder as _};
+use wiremend_proto::rc::{Config, Packet, Recovery, Responder, RethRepr};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;

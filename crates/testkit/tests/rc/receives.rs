@@ -1,6 +1,7 @@
 //! Receivers that are not ready (IBA 9.7.5).
 
-use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
+use wiremend_proto::engine::{Op, Requester as _, Status};
+use wiremend_proto::rc::{Config, Recovery, RnrTimer};
 use wiremend_testkit::{Direction, Ending, Pair, Side};
 use wiremend_units::Span;
 

@@ -2,8 +2,9 @@
 //! request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
+use wiremend_proto::engine::{Op, Status};
 use wiremend_proto::mend::{Dummies, Mend, When};
-use wiremend_proto::rc::{Config, Op, Recovery, RnrTimer, Status};
+use wiremend_proto::rc::{Config, Recovery, RnrTimer};
 use wiremend_testkit::{Ending, Luck, Pair, Side};
 use wiremend_units::{Psn, Span};
 

@@ -1,5 +1,6 @@
 //! The four losses that only a timeout repairs (JCST §3.1, Figs. 2 to 5), and the loss that a NAK repairs.
 
+use wiremend_proto::engine::Requester as _;
 use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Recovery, Syndrome};
 use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span};

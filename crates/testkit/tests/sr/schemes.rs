@@ -1,6 +1,6 @@
 //! What each scheme makes of losses and of disorder, and what it keeps in memory.
 
-use wiremend_proto::rc::Op;
+use wiremend_proto::engine::{Op, Requester as _, Responder as _};
 use wiremend_proto::sr::{Config, Scheme, StateBytes, TrackingKind};
 use wiremend_testkit::{Direction, Ending, Luck, SrPair};
 use wiremend_units::Psn;
@@ -38,7 +38,7 @@ fn losses_cost_the_timer_most() {
 #[test]
 fn a_cut_is_survived() {
     for scheme in Scheme::ALL {
-        let cut = |sighting: &wiremend_testkit::Sighting| (40..70).contains(&sighting.nth);
+        let cut = |sighting: &wiremend_testkit::Sighting<_>| (40..70).contains(&sighting.nth);
         let mut pair = SrPair::new(config(scheme), Psn::new(0xFF_FFF0)).drop_if(Direction::Forward, cut);
         pair.post(Op::Send, 40_000, Some(7));
         pair.post(Op::Write, 10_000, None);
@@ -55,7 +55,7 @@ fn a_cut_is_survived() {
 fn mp_rdma_recovers_more_than_once() {
     let mut config = config(Scheme::MpRdma);
     config.tracked = 8;
-    let losses = |sighting: &wiremend_testkit::Sighting| [10, 200, 400].contains(&sighting.nth);
+    let losses = |sighting: &wiremend_testkit::Sighting<_>| [10, 200, 400].contains(&sighting.nth);
     let mut pair = SrPair::new(config, Psn::new(0)).drop_if(Direction::Forward, losses);
     pair.post(Op::Write, 600 * 256, None);
     assert_eq!(pair.run_until_idle(), Ending::Idle);
@@ -66,7 +66,7 @@ fn mp_rdma_recovers_more_than_once() {
 /// A probe finds a lost tail, again and again.
 #[test]
 fn rack_probes_for_a_lost_tail() {
-    let tail = |sighting: &wiremend_testkit::Sighting| sighting.nth == 20;
+    let tail = |sighting: &wiremend_testkit::Sighting<_>| sighting.nth == 20;
     let mut pair = SrPair::new(config(Scheme::RackTlp), Psn::new(0)).drop_if(Direction::Forward, tail);
     pair.post(Op::Write, 20 * 256, None);
     assert_eq!(pair.run_until_idle(), Ending::Idle);
@@ -81,7 +81,7 @@ fn a_timer_stands_still_while_its_packet_is_kept_back() {
         let config = config(scheme);
         let pause = config.rto_high * 10;
         for lost in [1, 5, 10] {
-            let rule = move |sighting: &wiremend_testkit::Sighting| sighting.nth == lost;
+            let rule = move |sighting: &wiremend_testkit::Sighting<_>| sighting.nth == lost;
             let mut pair =
                 SrPair::new(config.clone(), Psn::new(0)).drop_if(Direction::Forward, rule).pace(pause);
             pair.post(Op::Write, 256 * 10, None);
@@ -100,7 +100,7 @@ fn linked_chunks_cost_steps_as_disorder_grows() {
     let rate = |tracking, lost: u64| {
         let mut config = config(Scheme::Irn);
         (config.base.window, config.tracked, config.tracking) = (2_000, 2_000, tracking);
-        let rule = move |sighting: &wiremend_testkit::Sighting| sighting.nth == 1 && lost > 0;
+        let rule = move |sighting: &wiremend_testkit::Sighting<_>| sighting.nth == 1 && lost > 0;
         let mut pair = SrPair::new(config, Psn::new(0)).drop_if(Direction::Forward, rule);
         // The gap stays until the answer to the NAK comes; the window decides how many packets lie behind it.
         pair.post(Op::Write, 256 * lost.max(10) as u32, None);

@@ -2,8 +2,9 @@
 //! once, every message arrives once and in order, and every work request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
+use wiremend_proto::engine::{Op, Requester as _, Status};
 use wiremend_proto::mend::{Dummies, Mend, When};
-use wiremend_proto::rc::{self, Op, Status};
+use wiremend_proto::rc;
 use wiremend_proto::sr::{Config, Scheme, TrackingKind};
 use wiremend_testkit::{Direction, Ending, Luck, SrPair};
 use wiremend_units::{Psn, Span};
@@ -74,7 +75,7 @@ fn stories() -> impl Strategy<Value = Story> {
 
 fn play(story: &Story) -> (SrPair, Ending) {
     let cut = story.cut.unwrap_or((0, 0));
-    let rule = move |sighting: &wiremend_testkit::Sighting| (cut.0..cut.0 + cut.1).contains(&sighting.nth);
+    let rule = move |sighting: &wiremend_testkit::Sighting<_>| (cut.0..cut.0 + cut.1).contains(&sighting.nth);
     let mut pair = SrPair::new(story.config.clone(), Psn::new(story.first))
         .impair(story.luck, story.seed)
         .drop_if(Direction::Forward, rule)

@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use wiremend_proto::rc::{Completion, Op, Outcome, Packet, Purpose, Work};
-use wiremend_proto::tcp::multipath::{Receiver, Sender, Signal};
+use wiremend_proto::engine::{Completion, Op, Outcome, Purpose, Requester as _, Responder as _, Work};
+use wiremend_proto::tcp::multipath::{Receiver, Sender};
 use wiremend_proto::tcp::{Config, Segment};
 use wiremend_testkit::{Dice, Luck};
 use wiremend_units::{QpNum, Span, Time};
@@ -64,7 +64,7 @@ pub(crate) struct Bundle {
     /// The most data that were sent and not acknowledged at a time.
     pub(crate) most_open: u64,
     under_way: BinaryHeap<Reverse<(Time, usize, End)>>,
-    packets: Vec<Packet>,
+    packets: Vec<Segment>,
     dice: Dice,
     posted: u64,
 }
@@ -140,7 +140,7 @@ impl Bundle {
         true
     }
 
-    fn arrive(&mut self, to: End, packet: Packet) {
+    fn arrive(&mut self, to: End, packet: Segment) {
         match to {
             End::Receiver => {
                 let outcome = self.receiver.on_packet(&self.config, self.now, &packet);
@@ -151,18 +151,20 @@ impl Bundle {
                     self.messages.push(message.len);
                 }
             }
-            End::Sender => self.sender.on_packet(&self.config, self.now, &packet),
+            End::Sender => {
+                self.sender.on_packet(&self.config, self.now, &packet);
+            }
         }
     }
 
     fn drain(&mut self) {
         while let Some(answer) = self.receiver.poll_transmit(&self.config) {
-            let subflow = Signal::read(&answer).unwrap().subflow as usize;
+            let subflow = answer.signal().unwrap().subflow as usize;
             self.carry(subflow, End::Sender, answer, self.now + self.paths[subflow].delay);
         }
         while let Some(transmit) = self.sender.poll_transmit(&self.config, self.now) {
-            let signal = Signal::read(&transmit.packet).unwrap();
-            let Some(Segment::Data(data)) = Segment::read(&transmit.packet) else { unreachable!() };
+            let signal = transmit.packet.signal().unwrap();
+            let Segment::Data(data) = transmit.packet else { unreachable!() };
             let subflow = signal.subflow as usize;
             assert_eq!(usize::from(transmit.path), subflow);
             let again = transmit.purpose == Purpose::Again;
@@ -184,7 +186,7 @@ impl Bundle {
         }
     }
 
-    fn carry(&mut self, subflow: usize, to: End, packet: Packet, mut arrival: Time) {
+    fn carry(&mut self, subflow: usize, to: End, packet: Segment, mut arrival: Time) {
         let path = &self.paths[subflow];
         if path.cut.contains(&self.now) || self.dice.chance_ppm(path.luck.loss_ppm) {
             return;

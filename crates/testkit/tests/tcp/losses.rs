@@ -1,5 +1,6 @@
 //! How losses are found and repaired.
 
+use wiremend_proto::engine::Requester as _;
 use wiremend_proto::tcp::cc::{Algorithm, State};
 use wiremend_proto::tcp::{Config, Reordering, Trouble};
 use wiremend_units::{Span, Time};

@@ -1,7 +1,7 @@
 //! Several subflows for one stream.
 
 use proptest::prelude::*;
-use wiremend_proto::rc::Status;
+use wiremend_proto::engine::{Requester as _, Status};
 use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::{Algorithm, Control};
 use wiremend_testkit::Luck;

@@ -1,5 +1,6 @@
 //! Before the first byte.
 
+use wiremend_proto::engine::Requester as _;
 use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_units::Span;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use wiremend_proto::rc::{Completion, Op, Packet, Purpose, Work};
+use wiremend_proto::engine::{Completion, Op, Purpose, Requester as _, Responder as _, Work};
 use wiremend_proto::tcp::{Config, Data, Receiver, Segment, Sender};
 use wiremend_testkit::{Dice, Luck};
 use wiremend_units::{QpNum, Span, Time};
@@ -54,7 +54,7 @@ pub(crate) struct Pair {
     pub(crate) bottleneck: Span,
     bottleneck_free: Time,
     under_way: BinaryHeap<Reverse<(Time, u64, End, usize)>>,
-    packets: Vec<Packet>,
+    packets: Vec<Segment>,
     wire_free: Time,
     rule: Rule,
     luck: Luck,
@@ -150,10 +150,10 @@ impl Pair {
         true
     }
 
-    fn arrive(&mut self, to: End, packet: Packet) {
+    fn arrive(&mut self, to: End, packet: Segment) {
         match to {
             End::Receiver => {
-                use wiremend_proto::rc::Outcome;
+                use wiremend_proto::engine::Outcome;
                 let outcome = self.receiver.on_packet(&self.config, self.now, &packet);
                 if let Outcome::Accepted { completed: Some(message), .. } = outcome {
                     self.messages.push(message.len);
@@ -176,7 +176,7 @@ impl Pair {
         while self.wire_free <= self.now
             && let Some(transmit) = self.sender.poll_transmit(&self.config, self.now)
         {
-            let Some(Segment::Data(data)) = Segment::read(&transmit.packet) else { unreachable!() };
+            let Segment::Data(data) = transmit.packet else { unreachable!() };
             let again = transmit.purpose == Purpose::Again;
             let sighting = Sighting { at: self.now, data, nth: self.sent.len() as u64 + 1, again };
             self.sent.push(sighting);
@@ -196,7 +196,7 @@ impl Pair {
         }
     }
 
-    fn carry(&mut self, to: End, packet: Packet, mut arrival: Time) {
+    fn carry(&mut self, to: End, packet: Segment, mut arrival: Time) {
         if self.dice.chance_ppm(self.luck.loss_ppm) {
             return;
         }

@@ -1,6 +1,6 @@
 //! When and what a receiver acknowledges.
 
-use wiremend_proto::rc::Outcome;
+use wiremend_proto::engine::{Outcome, Responder as _};
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Ack, Block, Config, Data, Ecn, Receiver, Segment};
 use wiremend_units::{QpNum, Span, Time};
@@ -22,14 +22,14 @@ impl Alone {
     /// A segment of 1000 bytes comes, the `number`th of the stream.
     fn take(&mut self, number: u32, marked: bool) -> Vec<Ack> {
         let data = Data { seq: number * 1_000, len: 1_000, marked, ..Data::default() };
-        self.receiver.on_packet(&self.config, self.now, &Segment::Data(data).packet(QpNum::new(2)));
+        self.receiver.on_packet(&self.config, self.now, &Segment::Data(data));
         self.acks()
     }
 
     fn acks(&mut self) -> Vec<Ack> {
         std::iter::from_fn(|| self.receiver.poll_transmit(&self.config))
-            .map(|packet| match Segment::read(&packet) {
-                Some(Segment::Ack(ack)) => ack,
+            .map(|segment| match segment {
+                Segment::Ack(ack) => ack,
                 other => unreachable!("{other:?}"),
             })
             .collect()
@@ -112,8 +112,7 @@ fn nothing_stands_before_the_first_byte() {
     for seq in [u32::MAX, u32::MAX - 499, 1 << 31] {
         let mut receiver = Receiver::new(&config, QpNum::new(1));
         let data = Data { seq, len: 1_000, push: true, ..Data::default() };
-        let packet = Segment::Data(data).packet(QpNum::new(2));
-        let outcome = receiver.on_packet(&config, Time::ZERO, &packet);
+        let outcome = receiver.on_packet(&config, Time::ZERO, &Segment::Data(data));
         assert_eq!((outcome, receiver.received()), (Outcome::Ignored, 0), "{seq}");
     }
 }

@@ -2,7 +2,7 @@
 //! message ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use wiremend_proto::rc::Status;
+use wiremend_proto::engine::{Requester as _, Status};
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Config, Ecn, Reordering};
 use wiremend_testkit::Luck;

@@ -1,6 +1,6 @@
 //! What happens when nothing comes.
 
-use wiremend_proto::rc::Status;
+use wiremend_proto::engine::{Requester as _, Status};
 use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_units::Span;

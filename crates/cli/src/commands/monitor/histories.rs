@@ -10,7 +10,7 @@ use std::io;
 use wiremend_monitor::{Cause, Counter, Counters, Growth, Snapshot, Thresholds, explain};
 use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
 use wiremend_units::{LaneId, LinkId, Time};
-use wiremend_wire::{Ecn, Syndrome};
+use wiremend_wire::Ecn;
 
 /// What happens, why, and which link is looked at.
 struct Story {
@@ -227,18 +227,18 @@ impl<'a> Port<'a> {
         if !self.is_host {
             return;
         }
-        if frame.ecn == Ecn::Congested {
+        if frame.ecn() == Ecn::Congested {
             count(Counter::EcnMarked);
         }
-        let packet = &frame.packet;
-        if packet.opcode.is_response() {
-            if packet.aeth().is_some_and(|aeth| matches!(aeth.syndrome, Syndrome::Nak(_))) {
+        let Some(packet) = frame.packet() else { return };
+        if packet.is_response() {
+            if packet.nak_code().is_some() {
                 count(Counter::SequenceNaks);
             }
             return;
         }
-        let psn = packet.psn.get();
-        let from = (frame.src.0, packet.dest_qp.get());
+        let psn = packet.psn().get();
+        let from = (frame.src.0, packet.dest_qp().get());
         let (expected, is_asked) = self.expected.entry(from).or_insert((psn, false));
         let ahead = psn.wrapping_sub(*expected) & 0xFF_FFFF;
         if ahead == 0 {

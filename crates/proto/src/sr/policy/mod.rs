@@ -11,9 +11,9 @@ mod timeout_only;
 
 use wiremend_units::{Span, Time};
 
-use super::acknowledgement::Acknowledgement;
 use super::board::Board;
 use super::config::Config;
+use super::packet::Acknowledgement;
 use super::scheme::Scheme;
 use irn::Irn;
 use mp_rdma::MpRdma;

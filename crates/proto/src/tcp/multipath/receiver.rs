@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, VecDeque};
 use wiremend_units::{Psn, QpNum, Time};
 
 use super::Signal;
-use crate::rc::{Message, Outcome, Packet};
+use crate::engine::{self, Message, Outcome, Responder as _, ResponderCounters};
 use crate::tcp::segment::{Data, Segment, widen};
 use crate::tcp::{self, Config};
 
@@ -44,23 +44,27 @@ impl Receiver {
             heard: 0,
         }
     }
+}
 
-    /// Takes a packet of the peer.
+impl engine::Responder for Receiver {
+    type Config = Config;
+    type Packet = Segment;
+
     #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) -> Outcome {
-        let Some(Signal { subflow: number, data }) = Signal::read(packet) else { return Outcome::Ignored };
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Outcome {
+        let Some(Signal { subflow: number, data }) = segment.signal() else { return Outcome::Ignored };
         let Some(subflow) = self.subflows.get_mut(number as usize) else { return Outcome::Ignored };
         self.heard = number;
         let before = subflow.receiver.received();
-        let outcome = subflow.receiver.on_packet(config, now, packet);
+        let outcome = subflow.receiver.on_packet(config, now, segment);
         while subflow.receiver.poll_message().is_some() {}
-        let (Outcome::Accepted { .. }, Some(Segment::Data(said))) = (outcome, Segment::read(packet)) else {
+        let (Outcome::Accepted { .. }, Segment::Data(said)) = (outcome, segment) else {
             return outcome;
         };
         if said.syn {
             return outcome;
         }
-        let mapped = Data { seq: data, marked: false, cwr: false, ..said };
+        let mapped = Data { seq: data, marked: false, cwr: false, ..*said };
         let in_order = subflow.receiver.received();
         let mut fresh = false;
         if in_order == before {
@@ -83,71 +87,84 @@ impl Receiver {
         Outcome::Accepted { place: None, completed: self.done.pop_front() }
     }
 
-    /// When [`Self::on_timeout`] wants to be called.
     #[inline]
-    pub fn next_timeout(&self) -> Option<Time> {
-        self.subflows.iter().filter_map(|subflow| subflow.receiver.next_timeout()).min()
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
     }
 
-    /// The time for a delayed acknowledgement may have come.
-    pub fn on_timeout(&mut self, now: Time) {
-        self.subflows.iter_mut().for_each(|subflow| subflow.receiver.on_timeout(now));
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
     }
 
-    /// Whether [`Self::poll_transmit`] would give a packet.
-    #[inline]
-    pub fn has_output(&self) -> bool {
-        self.subflows.iter().any(|subflow| subflow.receiver.has_output())
-    }
-
-    /// The next acknowledgement, as things stand now; subflows take turns.
     #[inline(never)]
-    pub fn poll_transmit(&mut self, config: &Config) -> Option<Packet> {
+    fn poll_transmit(&mut self, config: &Config) -> Option<Segment> {
         let count = self.subflows.len();
         let turns = (1..=count).map(|step| (self.turn + step) % count);
         let next = turns.into_iter().find(|place| self.subflows[*place].receiver.has_output())?;
         self.turn = next;
-        let packet = self.subflows[next].receiver.poll_transmit(config)?;
-        Some(Signal { subflow: next as u8, data: self.data.received() as u32 }.on(packet))
+        let Some(Segment::Ack(ack)) = self.subflows[next].receiver.poll_transmit(config) else { return None };
+        let signal = Signal { subflow: next as u8, data: self.data.received() as u32 };
+        Some(Segment::SubflowAck(ack.on_subflow(signal)))
     }
 
-    /// Whether [`Self::poll_message`] would give a message.
     #[inline]
-    pub fn has_messages(&self) -> bool {
-        !self.done.is_empty()
+    fn has_output(&self) -> bool {
+        self.subflows.iter().any(|subflow| subflow.receiver.has_output())
     }
 
-    /// The next message that is complete beyond the one that an outcome told of.
-    pub fn poll_message(&mut self) -> Option<Message> {
-        self.done.pop_front()
-    }
-
-    /// Bytes of the data that are there without a gap.
     #[inline]
-    pub fn received(&self) -> u64 {
-        self.data.received()
+    fn next_timeout(&self) -> Option<Time> {
+        self.subflows.iter().filter_map(|subflow| subflow.receiver.next_timeout()).min()
+    }
+
+    fn on_timeout(&mut self, now: Time) {
+        self.subflows.iter_mut().for_each(|subflow| subflow.receiver.on_timeout(now));
     }
 
     /// The first missing byte of the data, in the 24 bits of other transports' numbers.
     #[inline]
-    pub fn expected(&self) -> Psn {
+    fn expected(&self) -> Psn {
         self.data.expected()
     }
 
     /// A subflow holds something beyond a gap, and has said so.
     #[inline]
-    pub fn nak_sent(&self) -> bool {
+    fn nak_sent(&self) -> bool {
         self.subflows.iter().any(|subflow| subflow.receiver.nak_sent())
     }
 
-    /// What tells the path of an answer from that of the segment which came last, as in [`crate::rc::Transmit::path`].
-    pub fn apart(&self, answer: &Packet) -> u16 {
-        Signal::read(answer).map_or(0, |signal| signal.subflow ^ self.heard).into()
+    fn standing(&self, path: u16) -> (Psn, bool) {
+        match self.subflows.get(path as usize) {
+            Some(subflow) => (subflow.receiver.expected(), subflow.receiver.nak_sent()),
+            None => (self.expected(), self.nak_sent()),
+        }
     }
 
-    /// The receiver of a subflow, if there is such.
-    pub fn subflow(&self, number: u16) -> Option<&tcp::Receiver> {
-        self.subflows.get(number as usize).map(|subflow| &subflow.receiver)
+    fn path_of(&self, answer: &Segment) -> u16 {
+        answer.signal().map_or(0, |signal| signal.subflow ^ self.heard).into()
+    }
+
+    /// What its subflows have done and seen.
+    fn counters(&self) -> ResponderCounters {
+        self.subflows.iter().fold(ResponderCounters::default(), |sum, subflow| {
+            let of = subflow.receiver.counters();
+            ResponderCounters {
+                accepted: sum.accepted + of.accepted,
+                acks: sum.acks + of.acks,
+                duplicates: sum.duplicates + of.duplicates,
+                ahead: sum.ahead + of.ahead,
+                ignored: sum.ignored + of.ignored,
+                ..sum
+            }
+        })
+    }
+}
+
+impl Receiver {
+    /// Bytes of the data that are there without a gap.
+    #[inline]
+    pub fn received(&self) -> u64 {
+        self.data.received()
     }
 }
 
@@ -159,7 +176,7 @@ fn hand_over(
     now: Time,
     mapped: Data,
 ) -> bool {
-    let outcome = data.on_packet(config, now, &Segment::Data(mapped).packet(QpNum::default()));
+    let outcome = data.on_packet(config, now, &Segment::Data(mapped));
     if let Outcome::Accepted { completed, .. } = outcome {
         done.extend(completed);
         done.extend(std::iter::from_fn(|| data.poll_message()));

@@ -3,9 +3,11 @@
 use wiremend_units::{QpNum, Span, Time, mix};
 
 use super::Signal;
-use crate::rc::{Completion, Expiry, Packet, Purpose, RequesterCounters, Status, Transmit, Work};
+use crate::engine::{
+    self, Arrival, Completion, Expiry, Purpose, Requester as _, RequesterCounters, Status, Transmit, Work,
+};
 use crate::tcp::cc::{Control, Coupling, Share, State};
-use crate::tcp::segment::widen;
+use crate::tcp::segment::{Data, Segment, widen};
 use crate::tcp::sender::Opening;
 use crate::tcp::stream::{Piece, Stream};
 use crate::tcp::{self, Config, Counters};
@@ -66,25 +68,27 @@ impl Sender {
             counters: RequesterCounters::default(),
         }
     }
+}
 
-    /// Takes a message. On a connection that was given up it completes as flushed.
-    pub fn post(&mut self, config: &Config, now: Time, work: Work) {
+impl engine::Requester for Sender {
+    type Config = Config;
+    type Packet = Segment;
+
+    fn post(&mut self, config: &Config, now: Time, work: Work) {
         self.stream.push(work.id, work.len, &Counters::default());
         self.note_pace(config, now);
     }
 
-    /// Whether [`Self::poll_transmit`] would give a packet now.
     #[inline(never)]
-    pub fn ready(&self, config: &Config, now: Time) -> bool {
+    fn ready(&self, config: &Config, now: Time) -> bool {
         self.failed.is_none()
             && (self.subflows.iter().any(|subflow| subflow.sender.ready(config, now))
                 || self.to_open().is_some()
                 || self.plan(config, now).is_some())
     }
 
-    /// The next segment, if one may be sent now: what subflows have lost, then what others had, then what is new.
     #[inline(never)]
-    pub fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn poll_transmit(&mut self, config: &Config, now: Time) -> Option<Transmit<Segment>> {
         if self.failed.is_some() {
             return None;
         }
@@ -96,15 +100,136 @@ impl Sender {
             Some(self.mapped(number, transmit))
         });
         self.note_pace(config, now);
-        transmit
+        transmit.map(|transmit| transmit.map(Segment::Data))
     }
 
+    #[inline(never)]
+    fn on_packet(&mut self, config: &Config, now: Time, segment: &Segment) -> Option<Arrival> {
+        let Segment::SubflowAck(said) = segment else {
+            self.counters.ignored += 1;
+            return None;
+        };
+        let (subflow, data) = (said.subflow, said.data);
+        if subflow as usize >= self.subflows.len() {
+            self.counters.ignored += 1;
+            return None;
+        }
+        self.couple(subflow as usize);
+        let subflow = &mut self.subflows[subflow as usize];
+        subflow.sender.on_answer(config, now, &said.of_subflow());
+        while subflow.sender.stream.pop_done().is_some() {}
+        if subflow.sender.backoff == 0 {
+            // It is heard of again, so that it can look after its own.
+            subflow.astray_end = subflow.astray;
+        }
+        if let Some(ack) = widen(self.una, data).filter(|ack| *ack > self.una && *ack <= self.nxt) {
+            self.una = ack;
+            self.stream.acknowledge(ack, &Counters::default());
+        }
+        self.note_pace(config, now);
+        None
+    }
+
+    #[inline(never)]
+    fn next_timeout(&self) -> Option<Time> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let timers = self.subflows.iter().filter_map(|subflow| subflow.sender.next_timeout());
+        timers.chain((self.pace_at != Time::MAX).then_some(self.pace_at)).min()
+    }
+
+    #[inline(never)]
+    fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
+        if self.failed.is_some() {
+            return None;
+        }
+        let mut expiry = None;
+        for (number, subflow) in self.subflows.iter_mut().enumerate() {
+            if subflow.sender.next_timeout().is_none_or(|due| due > now) {
+                continue;
+            }
+            if let Some(expired) = subflow.sender.on_timeout(config, now) {
+                // All that is under way on it may go over others.
+                subflow.astray = subflow.astray.max(subflow.sender.acknowledged());
+                subflow.astray_end = subflow.sender.nxt;
+                expiry = Some((number, expired));
+                break;
+            }
+        }
+        let expiry = expiry.map(|(number, expired)| {
+            let usable = |subflow: &Subflow| !subflow.sender.is_error();
+            let open = |subflow: &Subflow| usable(subflow) && subflow.sender.opening == Opening::Done;
+            let over = !usable(&self.subflows[0]) && !self.subflows.iter().any(open);
+            if over {
+                self.failed = Some(Status::RetryExceeded);
+            }
+            let work = self.stream.oldest().unwrap_or(0);
+            Expiry { work, fatal: over, path: number as u16, ..expired }
+        });
+        self.note_pace(config, now);
+        expiry
+    }
+
+    #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some((id, _)) = self.stream.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let (id, _) = self.stream.pop_failed(&Counters::default())?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn is_idle(&self) -> bool {
+        self.una == self.stream.end || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
+    /// Messages so far.
+    #[inline]
+    fn messages(&self) -> u64 {
+        self.stream.posted
+    }
+
+    /// Segments sent so far, each counted once on each subflow.
+    #[inline]
+    fn next_number(&self) -> u64 {
+        self.subflows.iter().map(|subflow| subflow.sender.next_number()).sum()
+    }
+
+    /// Bytes of the data acknowledged.
+    #[inline]
+    fn acknowledged(&self) -> u64 {
+        self.una
+    }
+
+    fn counters(&self) -> RequesterCounters {
+        let mut sum = self.counters;
+        for of in self.subflows().map(tcp::Sender::counters) {
+            sum.packets += of.packets;
+            sum.retransmitted_packets += of.retransmitted_packets;
+            sum.retransmitted_bytes += of.retransmitted_bytes;
+            sum.timeouts += of.timeouts;
+            sum.ignored += of.ignored;
+        }
+        sum
+    }
+}
+
+impl Sender {
     /// What a subflow sends by itself: what is lost, and probes.
-    fn next_of_subflows(&mut self, config: &Config, now: Time) -> Option<Transmit> {
+    fn next_of_subflows(&mut self, config: &Config, now: Time) -> Option<Transmit<Data>> {
         for number in 0..self.subflows.len() {
             let sender = &mut self.subflows[number].sender;
             if sender.ready(config, now)
-                && let Some(transmit) = sender.poll_transmit(config, now)
+                && let Some(transmit) = sender.next_data(config, now)
             {
                 return Some(self.mapped(number, transmit));
             }
@@ -181,7 +306,7 @@ impl Sender {
         (self.nxt + piece.len as u64 <= self.una + config.receive_window as u64).then_some(piece)
     }
 
-    fn carry_out(&mut self, config: &Config, now: Time, plan: Plan) -> Transmit {
+    fn carry_out(&mut self, config: &Config, now: Time, plan: Plan) -> Transmit<Data> {
         let Plan { subflow, data, piece, again } = plan;
         if let Some((from, end)) = again {
             self.subflows[from].astray = end;
@@ -195,7 +320,7 @@ impl Sender {
         let sender = &mut self.subflows[subflow].sender;
         sender.take(config, now, data, piece);
         sender.stream.more = more;
-        let transmit = sender.poll_transmit(config, now).expect("there was room");
+        let transmit = sender.next_data(config, now).expect("there was room");
         let transmit = self.mapped(subflow, transmit);
         match again {
             Some(_) => Transmit { purpose: Purpose::Again, copy: transmit.copy.max(1), ..transmit },
@@ -204,35 +329,12 @@ impl Sender {
     }
 
     /// A segment of a subflow, as one of the connection.
-    fn mapped(&self, subflow: usize, transmit: Transmit) -> Transmit {
+    fn mapped(&self, subflow: usize, transmit: Transmit<Data>) -> Transmit<Data> {
         let data = transmit.work;
         let signal = Signal { subflow: subflow as u8, data: data as u32 };
         let work = if data < self.una { 0 } else { self.stream.owner(data) };
-        let packet = signal.on(transmit.packet);
+        let packet = Data { signal: Some(signal), ..transmit.packet };
         Transmit { packet, work, offset: data as u32, path: subflow as u16, ..transmit }
-    }
-
-    /// Takes an answer of the peer; whatever is late, doubled or makes no sense changes nothing and is counted.
-    #[inline(never)]
-    pub fn on_packet(&mut self, config: &Config, now: Time, packet: &Packet) {
-        let signal = Signal::read(packet).filter(|signal| (signal.subflow as usize) < self.subflows.len());
-        let Some(Signal { subflow, data }) = signal else {
-            self.counters.ignored += 1;
-            return;
-        };
-        self.couple(subflow as usize);
-        let subflow = &mut self.subflows[subflow as usize];
-        subflow.sender.on_packet(config, now, packet);
-        while subflow.sender.stream.pop_done().is_some() {}
-        if subflow.sender.backoff == 0 {
-            // It is heard of again, so that it can look after its own.
-            subflow.astray_end = subflow.astray;
-        }
-        if let Some(ack) = widen(self.una, data).filter(|ack| *ack > self.una && *ack <= self.nxt) {
-            self.una = ack;
-            self.stream.acknowledge(ack, &Counters::default());
-        }
-        self.note_pace(config, now);
     }
 
     /// Tells a subflow how all of them stand, if its algorithm wants to know.
@@ -253,116 +355,18 @@ impl Sender {
         }
     }
 
-    /// When [`Self::on_timeout`] wants to be called. It may move later at any time.
-    #[inline(never)]
-    pub fn next_timeout(&self) -> Option<Time> {
-        if self.failed.is_some() {
-            return None;
-        }
-        let timers = self.subflows.iter().filter_map(|subflow| subflow.sender.next_timeout());
-        timers.chain((self.pace_at != Time::MAX).then_some(self.pace_at)).min()
-    }
-
-    /// The time may have come. `None`: no retransmission timer has expired; if several have, the others are due at once.
-    #[inline(never)]
-    pub fn on_timeout(&mut self, config: &Config, now: Time) -> Option<Expiry> {
-        if self.failed.is_some() {
-            return None;
-        }
-        let mut expiry = None;
-        for (number, subflow) in self.subflows.iter_mut().enumerate() {
-            if subflow.sender.next_timeout().is_none_or(|due| due > now) {
-                continue;
-            }
-            if let Some(expired) = subflow.sender.on_timeout(config, now) {
-                // All that is under way on it may go over others.
-                subflow.astray = subflow.astray.max(subflow.sender.acknowledged());
-                subflow.astray_end = subflow.sender.nxt;
-                expiry = Some((number, expired));
-                break;
-            }
-        }
-        let expiry = expiry.map(|(number, expired)| {
-            let usable = |subflow: &Subflow| !subflow.sender.is_error();
-            let open = |subflow: &Subflow| usable(subflow) && subflow.sender.opening == Opening::Done;
-            let over = !usable(&self.subflows[0]) && !self.subflows.iter().any(open);
-            if over {
-                self.failed = Some(Status::RetryExceeded);
-            }
-            let work = self.stream.oldest().unwrap_or(0);
-            Expiry { work, fatal: over, path: number as u16, ..expired }
-        });
-        self.note_pace(config, now);
-        expiry
-    }
-
     /// Notes whether pacing is all that is waited for.
     fn note_pace(&mut self, config: &Config, now: Time) {
         let len = self.next_new(config).map(|piece| piece.len);
         let times = self.subflows.iter().filter_map(|subflow| subflow.sender.room_at(config, len?));
         self.pace_at = times.filter(|at| *at > now).min().unwrap_or(Time::MAX);
     }
-
-    /// The next message that ended; in the order of posting.
-    #[inline]
-    pub fn poll_completion(&mut self) -> Option<Completion> {
-        if let Some((id, _)) = self.stream.pop_done() {
-            return Some(Completion { id, status: Status::Success });
-        }
-        let status = self.failed?;
-        let (id, _) = self.stream.pop_failed(&Counters::default())?;
-        self.failed = Some(Status::Flushed);
-        Some(Completion { id, status })
-    }
 }
 
 impl Sender {
-    /// Messages so far.
-    #[inline]
-    pub fn messages(&self) -> u64 {
-        self.stream.posted
-    }
-
-    /// Nothing is left to send or to wait for.
-    #[inline]
-    pub fn is_idle(&self) -> bool {
-        self.una == self.stream.end || self.is_error()
-    }
-
-    /// It was given up.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
-
-    /// Segments sent so far, each counted once on each subflow.
-    #[inline]
-    pub fn next_number(&self) -> u64 {
-        self.subflows.iter().map(|subflow| subflow.sender.next_number()).sum()
-    }
-
-    /// Bytes of the data acknowledged.
-    #[inline]
-    pub fn acknowledged(&self) -> u64 {
-        self.una
-    }
-
     /// Its subflows.
     pub fn subflows(&self) -> impl Iterator<Item = &tcp::Sender> {
         self.subflows.iter().map(|subflow| &subflow.sender)
-    }
-
-    /// What it has done and seen: all subflows together, and what went over another.
-    pub fn counters(&self) -> RequesterCounters {
-        let mut sum = self.counters;
-        for of in self.subflows().map(tcp::Sender::counters) {
-            sum.packets += of.packets;
-            sum.retransmitted_packets += of.retransmitted_packets;
-            sum.retransmitted_bytes += of.retransmitted_bytes;
-            sum.timeouts += of.timeouts;
-            sum.ignored += of.ignored;
-        }
-        sum
     }
 
     /// The same, as only TCP counts.

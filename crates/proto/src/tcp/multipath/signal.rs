@@ -1,8 +1,6 @@
 //! What a segment of a subflow says of the connection's data.
 
 /// The data sequence signal (DSS, RFC 8684 §3.3): where the bytes of a segment stand among the connection's data, or up to where these have come.
-///
-/// As a packet's words it is packed beside the segment; see `segment.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signal {
     /// Which subflow it is about.

@@ -18,7 +18,7 @@ pub struct Work {
     pub id: u64,
     /// What to do.
     pub op: Op,
-    /// Bytes to move; at most [`Config::MESSAGE_LEN_MAX`](super::Config::MESSAGE_LEN_MAX).
+    /// Bytes to move; at most [`Config::MESSAGE_LEN_MAX`](crate::rc::Config::MESSAGE_LEN_MAX).
     pub len: u32,
     /// Remote address; unused by SEND.
     pub addr: u64,
