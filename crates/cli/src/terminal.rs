@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_between_words() {
+    fn lines_end_at_spaces() {
         assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
         assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
         assert_eq!(wrapped(" \n", 10), "");

@@ -443,7 +443,7 @@ impl Wires {
     fn after_change(&mut self, now: Time, lane: LaneId, was_stopping: bool) {
         let lossless = self.lossless.as_mut().expect("a lossless switch");
         let (switch, _) = lossless.sender(lane);
-        if !switch.buffer.has_words() {
+        if !switch.buffer.has_output() {
             return;
         }
         if !was_stopping {

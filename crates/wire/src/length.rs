@@ -20,8 +20,6 @@ pub struct Encapsulation {
 impl Encapsulation {
     /// IPv4 without a tag.
     pub const IPV4: Self = Self { ip: IpVersion::V4, vlan_tags: 0 };
-    /// IPv6 without a tag.
-    pub const IPV6: Self = Self { ip: IpVersion::V6, vlan_tags: 0 };
 
     /// IP header and tags.
     const fn bytes(self) -> u32 {

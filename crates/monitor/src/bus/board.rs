@@ -120,7 +120,7 @@ impl Board {
     }
 
     fn say(&mut self, said: &[Said]) -> Result<Put, Fault> {
-        let words: Vec<[&[u8]; 12]> = said.iter().map(Said::words).collect();
+        let words: Vec<[&[u8]; 12]> = said.iter().map(Said::command).collect();
         let commands: Vec<&[&[u8]]> = words.iter().map(|words| &words[..]).collect();
         let mut last = Put::Stands(0);
         for answer in self.connection.call_all(&commands)? {

@@ -109,7 +109,7 @@ impl Store {
     pub fn put<W: Word>(&mut self, lease: Lease, port: &Name, word: &W, whom: &Name) -> Result<Put, Fault> {
         let about = PortName { node: self.node.clone(), port: port.clone() };
         let said = Said::new(&about, word, whom, &lease_key(&self.node), lease)?;
-        put(&self.connection.call(&said.words())?)
+        put(&self.connection.call(&said.command())?)
     }
 
     /// Says that the link at one of this node's ports was repaired. Anybody who may speak for the node may say so, lease or not.
@@ -198,7 +198,7 @@ impl Said {
     }
 
     /// The command.
-    pub(super) fn words(&self) -> [&[u8]; 12] {
+    pub(super) fn command(&self) -> [&[u8]; 12] {
         [
             b"EVAL",
             PUT.as_bytes(),

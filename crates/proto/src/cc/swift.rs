@@ -113,7 +113,8 @@ impl Swift {
     }
 
     /// Packets that may be outstanding, in thousandths.
-    pub fn window_milli(&self) -> u64 {
+    #[cfg(test)]
+    fn window_milli(&self) -> u64 {
         self.window * 1_000 / PACKET
     }
 

@@ -521,12 +521,6 @@ impl Requester {
 
 /// What it has come to.
 impl Requester {
-    /// The oldest sequence number that is not known to be there, or the next one to be used.
-    #[inline]
-    pub fn oldest(&self) -> Psn {
-        self.psn(self.floor)
-    }
-
     /// Packets under way.
     #[inline]
     pub fn outstanding(&self) -> u32 {

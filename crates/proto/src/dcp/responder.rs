@@ -337,16 +337,6 @@ impl Responder {
         self.acknowledge = true;
     }
 
-    /// Never: nothing is refused.
-    pub fn is_error(&self) -> bool {
-        false
-    }
-
-    /// Messages complete: 24 bits.
-    pub fn msn(&self) -> u32 {
-        self.inbox.messages as u32 & UNIT_MASK
-    }
-
     /// What tracking has cost.
     pub fn steps(&self) -> Steps {
         Steps {

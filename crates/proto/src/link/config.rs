@@ -130,13 +130,13 @@ impl Config {
     }
 
     /// The least room for frames that are not acknowledged: what is sent in a round trip, and until the next ACK.
-    pub fn tx_bytes_least(&self, rtt: Span) -> Bytes {
+    fn tx_bytes_least(&self, rtt: Span) -> Bytes {
         let timing = Timing::of(self, rtt);
         self.rate.bytes_in(rtt) + Bytes::new(timing.ack_bytes) + self.frame_bytes_max * FRAMES_SPARE
     }
 
     /// The least room for frames that wait: what still comes when a pause is asked for.
-    pub fn rx_bytes_least(&self, rtt: Span) -> Bytes {
+    fn rx_bytes_least(&self, rtt: Span) -> Bytes {
         let pause_at = self.pause_at.unwrap_or_else(|| Timing::default_pause_at(self, rtt));
         pause_at + self.rate.bytes_in(rtt) + self.frame_bytes_max * FRAMES_SPARE
     }

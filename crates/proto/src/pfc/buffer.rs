@@ -175,7 +175,7 @@ impl Buffer {
 
     /// Whether [`Buffer::poll`] would name a port.
     #[inline]
-    pub fn has_words(&self) -> bool {
+    pub fn has_output(&self) -> bool {
         !self.speaking.is_empty()
     }
 

@@ -44,7 +44,7 @@ use wiremend_units::{Psn, QpNum, Time};
 pub use acceleration::{Acceleration, Adaptive};
 pub use config::Config;
 pub use packet::{Packet, frame_len};
-pub use recovery::{Recovery, UnknownRecovery};
+pub use recovery::Recovery;
 pub use requester::Requester;
 pub use responder::Responder;
 pub use wiremend_wire::{AethRepr, NakCode, RethRepr, RnrTimer, Syndrome};

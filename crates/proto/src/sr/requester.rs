@@ -439,12 +439,6 @@ impl Requester {
         self.tail.on_idle();
     }
 
-    /// Sequence numbers from the oldest that is not acknowledged to the newest sent.
-    #[inline]
-    pub fn outstanding(&self) -> u32 {
-        self.board.outstanding() as u32
-    }
-
     /// Probes sent for a silent tail: they count as packets sent again, too.
     pub fn probes(&self) -> u32 {
         self.policy.probes()

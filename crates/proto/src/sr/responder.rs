@@ -227,18 +227,6 @@ impl Responder {
         self.replies.push_back(said);
     }
 
-    /// Messages executed: 24 bits.
-    #[inline]
-    pub fn msn(&self) -> u32 {
-        self.msn
-    }
-
-    /// It has refused a request for good.
-    #[inline]
-    pub fn is_error(&self) -> bool {
-        self.failed
-    }
-
     /// What tracking has cost.
     pub fn steps(&self) -> Steps {
         self.tracking.steps()

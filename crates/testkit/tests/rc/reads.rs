@@ -182,7 +182,7 @@ fn any_single_loss_around_reads_is_repaired() {
                     pair.post(Side::A, op, 700, None);
                 }
                 finish(&mut pair);
-                assert!(pair.causes().len() <= 1, "{recovery} {direction:?} {nth}: {:?}", pair.causes());
+                assert!(pair.causes().len() <= 1, "{recovery:?} {direction:?} {nth}: {:?}", pair.causes());
             }
         }
     }

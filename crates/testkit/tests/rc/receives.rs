@@ -43,7 +43,7 @@ fn only_the_end_of_a_write_with_immediate_data_needs_a_buffer() {
         pair.qp(Side::B).responder.add_receives(1);
         assert_eq!(pair.run_until_idle(), Ending::Idle);
         pair.assert_delivered();
-        assert_eq!(pair.requester(Side::A).retransmitted_packets, 1, "{recovery}: nothing was lost");
+        assert_eq!(pair.requester(Side::A).retransmitted_packets, 1, "{recovery:?}: nothing was lost");
     }
 }
 

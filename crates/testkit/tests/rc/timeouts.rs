@@ -206,7 +206,7 @@ fn go_back_0_repeats_the_whole_message_after_a_timeout() {
         assert_eq!(pair.run_until_idle(), Ending::Idle);
         pair.assert_delivered();
         assert_eq!(pair.causes(), [Cause::TailPacket]);
-        assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery}");
+        assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery:?}");
     }
 }
 

@@ -66,7 +66,8 @@ impl Dcqcn {
     }
 
     /// The estimate of congestion, in parts of a million.
-    pub fn alpha_ppm(&self) -> u32 {
+    #[cfg(test)]
+    fn alpha_ppm(&self) -> u32 {
         ((self.alpha * 1_000_000) >> 32) as u32
     }
 

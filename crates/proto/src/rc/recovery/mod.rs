@@ -53,14 +53,6 @@ impl Recovery {
     /// Every policy.
     pub const ALL: [Self; 2] = [Self::GoBackN, Self::GoBackZero];
 
-    /// The name in scenarios and results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::GoBackN => "go-back-n",
-            Self::GoBackZero => "go-back-0",
-        }
-    }
-
     /// Requester: everything before `limit`, which lies in `oldest`, was received. The number before which
     /// nothing is waited for any more.
     #[inline]
@@ -78,46 +70,5 @@ impl Recovery {
     #[inline]
     pub(super) fn on_ahead(self, inbound: &mut Inbound) -> Ahead {
         reaction!(self, on_ahead(inbound))
-    }
-}
-
-impl std::fmt::Display for Recovery {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// Why a text is not the name of a policy.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct UnknownRecovery(String);
-
-impl std::fmt::Display for UnknownRecovery {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = Recovery::ALL.map(Recovery::name).join(", ");
-        write!(f, "`{}` is not a loss recovery (known: {names})", self.0)
-    }
-}
-
-impl std::error::Error for UnknownRecovery {}
-
-impl std::str::FromStr for Recovery {
-    type Err = UnknownRecovery;
-    fn from_str(text: &str) -> Result<Self, UnknownRecovery> {
-        let known = Self::ALL.into_iter().find(|recovery| recovery.name() == text);
-        known.ok_or_else(|| UnknownRecovery(text.to_owned()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_read_back() {
-        for recovery in Recovery::ALL {
-            assert_eq!(recovery.name().parse(), Ok(recovery));
-        }
-        let error = "sack".parse::<Recovery>().unwrap_err().to_string();
-        assert!(error.contains("sack") && error.contains("go-back-n"), "{error}");
     }
 }

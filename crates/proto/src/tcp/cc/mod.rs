@@ -19,8 +19,6 @@ mod max_filter;
 mod reno;
 mod ticked;
 
-use std::str::FromStr;
-
 use wiremend_units::{Rate, Span, Time};
 
 pub use bbr::{Bbr, Phase};
@@ -152,17 +150,6 @@ impl Algorithm {
     /// Every one.
     pub const ALL: [Self; 5] = [Self::Reno, Self::Cubic, Self::Dctcp, Self::Bbr, Self::Lia];
 
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Reno => "reno",
-            Self::Cubic => "cubic",
-            Self::Dctcp => "dctcp",
-            Self::Bbr => "bbr",
-            Self::Lia => "lia",
-        }
-    }
-
     /// The controller of a new connection. `random` decides where BBR's cycle begins.
     pub fn start(self, config: &Config, random: u64) -> Control {
         match self {
@@ -174,26 +161,6 @@ impl Algorithm {
         }
     }
 }
-
-impl FromStr for Algorithm {
-    type Err = UnknownAlgorithm;
-
-    fn from_str(name: &str) -> Result<Self, UnknownAlgorithm> {
-        Self::ALL.into_iter().find(|algorithm| algorithm.name() == name).ok_or(UnknownAlgorithm)
-    }
-}
-
-/// No algorithm has this name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct UnknownAlgorithm;
-
-impl std::fmt::Display for UnknownAlgorithm {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("no such algorithm; there are reno, cubic, dctcp, bbr and lia")
-    }
-}
-
-impl std::error::Error for UnknownAlgorithm {}
 
 /// The controller of a connection.
 #[derive(Clone, Debug)]
