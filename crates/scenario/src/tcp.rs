@@ -27,7 +27,7 @@ pub enum Protocol {
 /// links. Of what stands in `[transport]`, `class`, `ttl` and `qp` hold for them too.
 ///
 /// Losses are found by time and probes (RACK-TLP, RFC 8985), or without `sack` by duplicate acknowledgements (RFC 6582); an
-/// acknowledgement tells of two blocks. Segments take 70 B beside their payload: Ethernet, IPv4, TCP and timestamps. Connections
+/// acknowledgement tells of three blocks, and of two where there are subflows. Segments take 70 B beside their payload: Ethernet, IPv4, TCP and timestamps. Connections
 /// are not closed, and a flow ends when its last byte is acknowledged.
 ///
 /// With `subflows` a connection is one of Multipath TCP (RFC 8684): each subflow has a port of its own, so that switches which hash send it its own

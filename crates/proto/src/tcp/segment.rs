@@ -95,9 +95,9 @@ impl Block {
     }
 }
 
-/// Blocks of an acknowledgement.
-pub const SACK_BLOCKS: usize = 2;
-/// Blocks of one that acknowledges data of a connection with several subflows, too.
+/// Blocks of an acknowledgement: as many as have room in 40 bytes of options beside timestamps (RFC 2018 §3).
+pub const SACK_BLOCKS: usize = 3;
+/// Blocks of one that acknowledges data of a connection with several subflows, too: what [`Signal::ACK_BYTES`] leaves room for.
 pub const SUBFLOW_SACK_BLOCKS: usize = 2;
 
 const _: () = assert!(size_of::<Segment>() <= 36 && align_of::<Segment>() == 4);
@@ -275,7 +275,7 @@ mod tests {
         let signal = Signal { subflow: 1, data: 0 };
         let mapped = Data { len: 1428, signal: Some(signal), ..data };
         assert_eq!(Segment::Data(mapped).frame_len(), 1518);
-        assert_eq!([0, 1, 2].map(|told| Segment::Ack(ack(told)).frame_len()), [70, 82, 90]);
+        assert_eq!([0, 1, 2, 3].map(|told| Segment::Ack(ack(told)).frame_len()), [70, 82, 90, 98]);
         assert_eq!(Segment::SubflowAck(ack(2).on_subflow(signal)).frame_len(), 98);
         assert_eq!(frame_len(143), 213);
     }

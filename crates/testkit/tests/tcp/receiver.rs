@@ -76,15 +76,18 @@ fn blocks_tell_the_newest_first() {
     alone.take(0, false);
     alone.take(2, false);
     alone.take(3, false);
-    assert_eq!(alone.take(5, false)[0].blocks, [block(5, 6), block(2, 4)]);
-    assert_eq!(alone.take(8, false)[0].blocks, [block(8, 9), block(5, 6)]);
-    assert_eq!(alone.take(4, false)[0].blocks, [block(2, 6), block(8, 9)]);
-    assert_eq!(alone.take(3, false)[0].blocks, [block(3, 4), block(2, 6)], "it came twice");
+    let mut told = |number: u32| alone.take(number, false)[0].blocks;
+    let none = block(1, 1);
+    assert_eq!(told(5), [block(5, 6), block(2, 4), none]);
+    assert_eq!(told(8), [block(8, 9), block(5, 6), block(2, 4)]);
+    assert_eq!(told(10), [block(10, 11), block(8, 9), block(5, 6)], "three have room");
+    assert_eq!(told(4), [block(2, 6), block(10, 11), block(8, 9)]);
+    assert_eq!(told(3), [block(3, 4), block(2, 6), block(10, 11)], "it came twice");
     let below = alone.take(0, false)[0];
     assert_eq!((below.ack, below.blocks[0]), (1_000, block(0, 1)));
     let filled = alone.take(1, false)[0];
-    assert_eq!((filled.ack, filled.blocks[0]), (6_000, block(8, 9)));
-    assert_eq!(alone.receiver.runs_held(), 1);
+    assert_eq!((filled.ack, filled.blocks[0]), (6_000, block(10, 11)));
+    assert_eq!(alone.receiver.runs_held(), 2);
 }
 
 /// RFC 8257 §3.2: a change of marks is told at once, with the old state for what came before.
