@@ -111,30 +111,15 @@ impl Packet {
     }
 }
 
-impl From<rc::Packet> for Packet {
-    #[inline]
-    fn from(packet: rc::Packet) -> Self {
-        Self::Rc(packet)
-    }
+macro_rules! from_packet_of {
+    ($($protocol:ident: $packet:ty),*) => {
+        $(impl From<$packet> for Packet {
+            #[inline]
+            fn from(packet: $packet) -> Self {
+                Self::$protocol(packet)
+            }
+        })*
+    };
 }
 
-impl From<sr::Packet> for Packet {
-    #[inline]
-    fn from(packet: sr::Packet) -> Self {
-        Self::Sr(packet)
-    }
-}
-
-impl From<dcp::Packet> for Packet {
-    #[inline]
-    fn from(packet: dcp::Packet) -> Self {
-        Self::Dcp(packet)
-    }
-}
-
-impl From<tcp::Segment> for Packet {
-    #[inline]
-    fn from(segment: tcp::Segment) -> Self {
-        Self::Tcp(segment)
-    }
-}
+from_packet_of!(Rc: rc::Packet, Sr: sr::Packet, Dcp: dcp::Packet, Tcp: tcp::Segment);

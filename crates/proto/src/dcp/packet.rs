@@ -1,9 +1,7 @@
 //! A packet of a trimming transport: data that carry their own place, whole or cut, or an answer.
 
 use wiremend_units::{Psn, QpNum};
-use wiremend_wire::{
-    AethRepr, BthRepr, Extension, ImmDtRepr, Layout, MIN_FRAME_BYTES, NakCode, Opcode, RethRepr, Syndrome,
-};
+use wiremend_wire::{AethRepr, BthRepr, Extension, MIN_FRAME_BYTES, NakCode, Opcode, RethRepr, Syndrome};
 
 use crate::engine::Op;
 use crate::rc;
@@ -237,6 +235,13 @@ impl Data {
         self.flags & BOUNCED != 0
     }
 
+    fn extension(&self) -> Extension {
+        let [high, low, remote_key] = self.place;
+        let address = (high as u64) << 32 | low as u64;
+        let reth = RethRepr { address, remote_key, dma_len: self.payload_len.into() };
+        rc::request_extension(self.opcode, Some(reth), self.imm)
+    }
+
     /// The bytes between the extension headers of the opcode and the payload: unit and round, then the place where the
     /// opcode has none, then the sum of hashes of a unit, which is zero, since a receiver of this kind adds it up itself.
     fn behind_headers(&self) -> Vec<u32> {
@@ -372,22 +377,6 @@ impl Packet {
         match self {
             Self::Data(data) if data.is_trimmed() => TRIMMED_BYTES,
             _ => rc::frame_len(self.opcode(), self.payload_len()) + self.extra_bytes(),
-        }
-    }
-}
-
-impl Data {
-    fn extension(&self) -> Extension {
-        let imm = ImmDtRepr(self.imm);
-        let [high, low, remote_key] = self.place;
-        let address = (high as u64) << 32 | low as u64;
-        let reth = RethRepr { address, remote_key, dma_len: self.payload_len.into() };
-        match self.opcode.layout() {
-            Layout::Bare => Extension::Bare,
-            Layout::Imm => Extension::Imm(imm),
-            Layout::Reth => Extension::Reth(reth),
-            Layout::RethImm => Extension::RethImm(reth, imm),
-            _ => panic!("{} is not sent by a trimming transport", self.opcode),
         }
     }
 }

@@ -43,6 +43,7 @@ use wiremend_units::{Psn, QpNum, Time};
 
 pub use acceleration::{Acceleration, Adaptive};
 pub use config::Config;
+pub(crate) use packet::request_extension;
 pub use packet::{Packet, frame_len};
 pub use recovery::Recovery;
 pub use requester::Requester;

@@ -160,16 +160,10 @@ impl Packet {
             ack_request: self.ack_req(),
             ..BthRepr::new(self.opcode, self.dest_qp, self.psn)
         };
-        let imm = ImmDtRepr(self.imm);
-        let extension = match (self.opcode.layout(), self.reth(), self.aeth()) {
-            (Layout::Bare, ..) => Extension::Bare,
-            (Layout::Imm, ..) => Extension::Imm(imm),
-            (Layout::Reth, Some(reth), _) => Extension::Reth(reth),
-            (Layout::RethImm, Some(reth), _) => Extension::RethImm(reth, imm),
-            (Layout::Aeth, _, Some(aeth)) => Extension::Aeth(aeth),
-            _ => panic!("{} is not sent on a reliable connection", self.opcode),
-        };
-        (bth, extension)
+        match (self.opcode.layout(), self.aeth()) {
+            (Layout::Aeth, Some(aeth)) => (bth, Extension::Aeth(aeth)),
+            _ => (bth, request_extension(self.opcode, self.reth(), self.imm)),
+        }
     }
 
     /// What the headers of a packet with that much payload say to a connection. Extension
@@ -219,6 +213,22 @@ impl Packet {
     pub const fn is_nak(&self) -> bool {
         matches!(self.opcode, Opcode::Acknowledge)
             && Syndrome::from_byte((self.extension[0] >> 24) as u8).is_nak()
+    }
+}
+
+/// The extension headers of a request.
+///
+/// # Panics
+///
+/// If the operation has other extension headers than these, or a RETH and there is none.
+pub(crate) fn request_extension(opcode: Opcode, reth: Option<RethRepr>, imm: u32) -> Extension {
+    let imm = ImmDtRepr(imm);
+    match (opcode.layout(), reth) {
+        (Layout::Bare, _) => Extension::Bare,
+        (Layout::Imm, _) => Extension::Imm(imm),
+        (Layout::Reth, Some(reth)) => Extension::Reth(reth),
+        (Layout::RethImm, Some(reth)) => Extension::RethImm(reth, imm),
+        _ => panic!("{opcode} is not sent on a reliable connection"),
     }
 }
 

@@ -6,7 +6,7 @@
 //! more: the second number and a byte of flags.
 
 use wiremend_units::{Psn, QpNum};
-use wiremend_wire::{AethRepr, BthRepr, Extension, ImmDtRepr, Layout, NakCode, Opcode, RethRepr, Syndrome};
+use wiremend_wire::{AethRepr, BthRepr, Extension, NakCode, Opcode, RethRepr, Syndrome};
 
 use crate::rc;
 
@@ -147,14 +147,7 @@ impl Packet {
         match self {
             Self::Ack(ack) => (bth, Extension::Aeth(AethRepr { syndrome: ack.syndrome(), msn: ack.msn })),
             Self::Data(data) => {
-                let imm = ImmDtRepr(data.imm);
-                let extension = match data.opcode.layout() {
-                    Layout::Bare => Extension::Bare,
-                    Layout::Imm => Extension::Imm(imm),
-                    Layout::Reth => Extension::Reth(data.place()),
-                    Layout::RethImm => Extension::RethImm(data.place(), imm),
-                    _ => panic!("{} is not sent by selective repeat", data.opcode),
-                };
+                let extension = rc::request_extension(data.opcode, Some(data.place()), data.imm);
                 (BthRepr { ack_request: true, ..bth }, extension)
             }
         }
