@@ -1,0 +1,10 @@
+//! Scenario files as users write them, good and bad.
+
+mod any_text;
+mod bad_input;
+mod corpus;
+mod library;
+mod lossy;
+mod overrides;
+mod routes;
+mod tcp;
