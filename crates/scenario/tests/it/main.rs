@@ -2,6 +2,7 @@
 
 mod any_text;
 mod bad_input;
+mod bad_network;
 mod corpus;
 mod library;
 mod lossy;

@@ -1,5 +1,5 @@
-//! What a frame costs on a protected link, through the sender and the receiver: `cargo run --release -p
-//! wiremend-testkit --example link_speed`.
+//! What a frame costs on a protected link, through the sender and the receiver: `cargo bench -p
+//! wiremend-testkit --bench link_speed`.
 
 use std::time::Instant;
 

@@ -27,13 +27,15 @@ type Trouble = Box<dyn Error + Send + Sync>;
 
 #[expect(clippy::disallowed_methods, reason = "a program of its own")]
 fn main() -> Result<(), Trouble> {
-    let kind = match std::env::args().nth(1).as_deref() {
+    // Cargo adds the last one.
+    let arguments: Vec<_> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    let kind = match arguments.first().map(String::as_str) {
         None | Some("packet") => Kind::Packet,
         Some("native") => Kind::Xdp(XdpMode::Native),
         Some("generic") => Kind::Xdp(XdpMode::Generic),
         Some(other) => return Err(format!("`{other}` is no kind of port: packet, native or generic").into()),
     };
-    let only_recovery = match std::env::args().nth(2).as_deref() {
+    let only_recovery = match arguments.get(1).map(String::as_str) {
         None => false,
         Some("recovery") => true,
         Some(other) => return Err(format!("`{other}` is no part of it: recovery, or nothing for all").into()),
