@@ -1,20 +1,21 @@
 //! All runs of a scenario: variants and seeds, side by side as far as there are threads for it.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::io::{self, BufWriter};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
+use wiremend_fabric::Graph;
 use wiremend_measure::{Collector, Counters, DeadlockFound, FlowRow, Outcome, SeriesRow};
 use wiremend_report::NewFile;
 use wiremend_scenario::Variant;
-use wiremend_sim::{Captured, Ending, Observer, Options, Progress as Simulated, Simulation};
+use wiremend_sim::{Capture, Captured, Ending, Observer, Options, Progress as Simulated, Simulation};
 use wiremend_units::LinkId;
 
-use crate::capture::Capture;
+use crate::args::VERSION;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::machine;
@@ -137,7 +138,7 @@ impl Batch<'_> {
         let graph = simulation.graph();
         let drawn = options.pauses.then(|| graph.clone());
         let captures: io::Result<Vec<_>> =
-            run.captures.iter().map(|(link, path)| Capture::create(path, graph, *link)).collect();
+            run.captures.iter().map(|(link, path)| open_capture(path, graph, *link)).collect();
         if let (Some(output), Some(_)) = (self.output, &scenario.series) {
             let names = graph.lanes().map(|lane| graph.lane_name(lane)).collect();
             output.with(|output| output.name_entities(number, names));
@@ -159,7 +160,7 @@ impl Batch<'_> {
         let Watcher { feed, captures, failed, .. } = watcher;
         let completed = || -> io::Result<Vec<NewFile>> {
             feed.map_or(Ok(()), Feed::end)?;
-            captures.into_iter().map(Capture::complete).collect()
+            captures.into_iter().map(complete).collect()
         };
         let captures = completed().map_err(|error| interrupted_or(&error))?;
         let title = format!("Who had to hold, {}, seed {}", run.variant.name, run.seed);
@@ -205,13 +206,23 @@ fn interrupted_or(error: &io::Error) -> Failure {
     }
 }
 
+fn open_capture(path: &Path, graph: &Graph, link: LinkId) -> io::Result<Capture<BufWriter<NewFile>>> {
+    let sink = BufWriter::new(NewFile::create(path)?);
+    Capture::new(sink, &format!("wiremend {VERSION}"), graph, link)
+}
+
+/// The file of a capture, complete but for its name.
+fn complete(capture: Capture<BufWriter<NewFile>>) -> io::Result<NewFile> {
+    capture.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
+}
+
 /// Sees one run.
 struct Watcher<'a> {
     number: usize,
     shared: &'a Shared,
     expected: Expected,
     feed: Option<Feed<'a, Output>>,
-    captures: Vec<Capture>,
+    captures: Vec<Capture<BufWriter<NewFile>>>,
     failed: Failed,
 }
 

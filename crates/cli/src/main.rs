@@ -1,8 +1,7 @@
 //! `wiremend`: the command line.
 //!
 //! `args` says what can be asked for, `commands` has a file for each command, and everything else is what commands
-//! share: a scenario from wherever it is (`input`), its runs side by side (`batch`), what they leave behind (`output`,
-//! `capture`), and what is told about them (`reading`, `progress`); a `question` that is answered by reckoning, and
+//! share: a scenario from wherever it is (`input`), its runs side by side (`batch`), what they leave behind (`output`), and what is told about them (`reading`, `progress`); a `question` that is answered by reckoning, and
 //! how that is held against simulation (`verify`); years of whole fabrics (`fleet`). `claims` is
 //! what papers say, and `ledger` measures and judges it.
 //!
@@ -10,7 +9,6 @@
 
 mod args;
 mod batch;
-mod capture;
 mod cause;
 mod claims;
 mod commands;
@@ -23,7 +21,6 @@ mod ledger;
 mod machine;
 mod order;
 mod output;
-mod parities;
 mod pauses;
 mod progress;
 mod question;

@@ -14,7 +14,8 @@
 //! `lossless` is the buffer that the ports of a switch share, and what it tells its neighbours; `deadlock` is about ports
 //! that wait for each other;
 //! `part` is what one thread owns and how a switch forwards; `host` is NIC, connections and their ends; `app` is
-//! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario.
+//! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario;
+//! `capture` writes frames of a link as the bytes that would be on it.
 //!
 //! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
 
@@ -22,6 +23,7 @@ mod app;
 mod balance;
 mod barrier;
 mod build;
+mod capture;
 mod cause;
 mod deadlock;
 mod detour;
@@ -35,6 +37,7 @@ mod network;
 mod notice;
 mod observe;
 mod pages;
+mod parities;
 mod part;
 mod pause;
 mod port;
@@ -54,6 +57,7 @@ mod trim;
 mod wires;
 
 pub use build::{BuildError, Files, Phase, network, phases};
+pub use capture::Capture;
 pub use deadlock::{Deadlock, PauseInterval, Probe};
 pub use frame::{Frame, Kind};
 pub use host::HostCounters;

@@ -8,14 +8,11 @@
 //! TCP connections number their bytes from 0 on, those of the receiver, who sends none, too; timestamps are 0.
 //! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
 
-use std::io::{self, BufWriter};
+use std::io::{self, Write};
 use std::net::Ipv4Addr;
-use std::path::Path;
 
 use wiremend_fabric::Graph;
 use wiremend_proto::{dcp, tcp};
-use wiremend_report::NewFile;
-use wiremend_sim::{Captured, Frame, Header, Kind, Probe};
 use wiremend_units::{HostId, LinkId};
 use wiremend_wire::fec;
 use wiremend_wire::link::{Dialect, Signal, prototype};
@@ -26,6 +23,7 @@ use wiremend_wire::{
 };
 
 use crate::parities::Parities;
+use crate::{Captured, Frame, Header, Kind, Probe};
 
 const PROTOCOL_UDP: u8 = 17;
 const DISCARD_PORT: u16 = 9;
@@ -33,18 +31,18 @@ const DISCARD_PORT: u16 = 9;
 const STREAM_PORT: u16 = 5_001;
 
 /// A capture of both directions of one link.
-pub(crate) struct Capture {
+pub struct Capture<W: Write> {
     link: LinkId,
-    writer: Writer<BufWriter<NewFile>>,
+    writer: Writer<W>,
     bytes: Vec<u8>,
     /// Of both directions.
     parities: [Parities; 2],
 }
 
-impl Capture {
-    pub(crate) fn create(path: &Path, graph: &Graph, link: LinkId) -> io::Result<Self> {
-        let sink = BufWriter::new(NewFile::create(path)?);
-        let mut writer = Writer::new(sink, &format!("wiremend {}", crate::args::VERSION))?;
+impl<W: Write> Capture<W> {
+    /// A capture of `link` into `sink`; the file says that `application` wrote it.
+    pub fn new(sink: W, application: &str, graph: &Graph, link: LinkId) -> io::Result<Self> {
+        let mut writer = Writer::new(sink, application)?;
         for lane in [link.forward(), link.backward()] {
             writer.add_interface(&graph.lane_name(lane))?;
         }
@@ -52,7 +50,7 @@ impl Capture {
     }
 
     /// Takes a frame, if it is one of this link. Frames come in the order of time.
-    pub(crate) fn take(&mut self, captured: &Captured) -> io::Result<()> {
+    pub fn take(&mut self, captured: &Captured) -> io::Result<()> {
         if captured.lane.link() != self.link {
             return Ok(());
         }
@@ -169,9 +167,9 @@ impl Capture {
         usize::from(captured.lane != self.link.forward())
     }
 
-    /// The file is complete but for its name.
-    pub(crate) fn complete(self) -> io::Result<NewFile> {
-        self.writer.into_inner().into_inner().map_err(io::IntoInnerError::into_error)
+    /// What it was written to. Nothing is flushed.
+    pub fn into_inner(self) -> W {
+        self.writer.into_inner()
     }
 }
 
