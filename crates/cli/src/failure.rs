@@ -5,6 +5,9 @@ use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use crate::signals;
+use crate::terminal::quoted;
+
 /// A command that ran to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Answer {
@@ -53,6 +56,27 @@ impl Failure {
         };
         crate::terminal::say(&message);
         ExitCode::from(code)
+    }
+}
+
+/// The signal that ended the program.
+pub(crate) fn interrupted() -> Failure {
+    Failure::Interrupted(signals::caught().unwrap_or(0))
+}
+
+impl From<wiremend_lab::Error> for Failure {
+    fn from(error: wiremend_lab::Error) -> Self {
+        use wiremend_lab::Error;
+        match error {
+            Error::NotPermitted { why, by_root: false } => {
+                let words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
+                let remedy = format!("type: sudo {}", words.join(" "));
+                Self::Environment(format!("a lab needs networks of its own, and {why}; {remedy}"))
+            }
+            Error::NotPermitted { .. } | Error::Environment(_) => Self::Environment(error.to_string()),
+            Error::Refused(why) => Self::Input(why),
+            Error::Interrupted => interrupted(),
+        }
     }
 }
 

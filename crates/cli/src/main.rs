@@ -15,8 +15,6 @@ mod commands;
 mod failure;
 mod fleet;
 mod input;
-#[cfg(target_os = "linux")]
-mod lab;
 mod ledger;
 mod machine;
 mod order;

@@ -17,6 +17,7 @@ mod file;
 mod grid;
 pub mod human;
 mod json;
+pub mod lab;
 mod ladder;
 pub mod ledger;
 mod markup;

@@ -48,6 +48,17 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "wiremend-lab",
+        &[
+            "wiremend-units",
+            "wiremend-wire",
+            "wiremend-measure",
+            "wiremend-dataplane",
+            "wiremend-report",
+            "wiremend-monitor",
+        ],
+    ),
+    (
         "wiremend",
         &[
             "wiremend-units",
@@ -63,6 +74,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-dataplane",
             "wiremend-report",
             "wiremend-monitor",
+            "wiremend-lab",
         ],
     ),
     ("xtask", &[]),

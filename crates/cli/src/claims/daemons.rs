@@ -5,10 +5,9 @@ use std::process::Command;
 use serde_json::Value;
 use wiremend_monitor::{Detector, Sample, Thresholds};
 use wiremend_report::human;
+use wiremend_report::lab::Loop;
 
 use super::joshi::source;
-use crate::commands::lab::auto::picture;
-use crate::lab::auto::{ENDS, Loop};
 use crate::ledger::number::number;
 use crate::ledger::{Claim, Finding, Judgement, Results};
 
@@ -54,7 +53,7 @@ fn judge(results: &Results<'_>) -> Finding {
     judgement.must("alarms at 5e-9", number(f64::from(u8::from(frames_until(5e-9).is_some()))).at_most(0.0));
     judgement.table(&["loss", "frames until it is known", "at 100 Gb/s"], LOSSES.map(row).to_vec());
     if let Some(last) = seen.last() {
-        judgement.plot("l20", &picture(last).plot());
+        judgement.plot("l20", &last.picture().plot());
     }
     judgement.finding(
         format!(
@@ -72,7 +71,7 @@ fn told(one: &Loop) -> Option<f64> {
     };
     let sees = |said: &Value| said["event"] == "saw" && !said["corrupting"].is_null();
     let protects = |said: &Value| said["event"] == "did" && said["doing"].get("protects").is_some();
-    let [(a, _), (b, _)] = ENDS;
+    let [a, b] = Loop::NODES;
     let from = |sees_it: &str, does_it: &str| Some(first(does_it, &protects)? - first(sees_it, &sees)?);
     Some(from(a, b)?.max(from(b, a)?))
 }

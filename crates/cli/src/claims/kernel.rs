@@ -3,12 +3,12 @@
 use std::process::Command;
 
 use serde_json::Value;
+use wiremend_measure::median;
 use wiremend_report::human;
+use wiremend_report::lab::State;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::joshi::source;
-use crate::lab::tcp::State;
-use crate::lab::tcp::outcome::median;
 use crate::ledger::number::{number, shown};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
 

@@ -6,47 +6,23 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use wiremend_dataplane::sys::process;
 use wiremend_monitor::bus::{Place as Server, Store};
+use wiremend_report::lab::{Decision, Loop};
 
-use super::chain::{Chain, Hosts, Knobs};
-use super::part::Part;
-use super::tcp::bulk;
-use super::{LOOK, pause};
-use crate::failure::Failure;
-use crate::progress::Progress;
+use crate::chain::{Chain, Hosts, Knobs};
+use crate::error::Error;
+use crate::lab::{LOOK, Lab};
+use crate::part::Part;
+use crate::tcp::bulk;
 
 /// What is to be seen.
-pub(crate) struct Auto {
-    pub(crate) loss: f64,
-    pub(crate) knobs: Knobs,
-}
-
-/// What was seen.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Loop {
-    pub(crate) loss: f64,
-    pub(crate) rate_bps: u64,
-    pub(crate) corrupts_s: f64,
-    pub(crate) repaired_s: f64,
-    /// When the first daemon saw that the link corrupts.
-    pub(crate) noticed_s: Option<f64>,
-    /// When the last of both relays was told to protect.
-    pub(crate) protected_s: Option<f64>,
-    /// When the last of both was told to let the link be.
-    pub(crate) let_be_s: Option<f64>,
-    pub(crate) decisions: Vec<Decision>,
-    pub(crate) stream: bulk::Stream,
-}
-
-/// Something that a daemon said.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Decision {
-    /// Seconds after the start of the transfer.
-    pub(crate) at_s: f64,
-    pub(crate) said: Value,
+pub struct Auto {
+    /// Frames that the link loses while it corrupts, as a share.
+    pub loss: f64,
+    /// The chain.
+    pub knobs: Knobs,
 }
 
 const CORRUPTS: Duration = Duration::from_secs(2);
@@ -55,20 +31,20 @@ const LASTS: Duration = Duration::from_secs(13);
 /// Redis answers within this, or does not work.
 const START: Duration = Duration::from_secs(10);
 /// The ports at which relays stand, and their nodes.
-pub(crate) const ENDS: [(&str, &str); 2] = [("host-a", "link-a"), ("host-b", "link-b")];
+const ENDS: [(&str, &str); 2] = [(Loop::NODES[0], "link-a"), (Loop::NODES[1], "link-b")];
 
 impl Auto {
-    /// Sees it. How far it is, is told to `progress`, as its only step.
-    pub(crate) fn run(&self, progress: &Progress) -> Result<Loop, Failure> {
-        let chain = Chain::build(&self.knobs, Hosts::Kernel)?;
+    /// Sees it. `progress` is told the part of it that is done, as step 0.
+    pub fn run(&self, lab: &Lab, progress: &dyn Fn(usize, f64)) -> Result<Loop, Error> {
+        let chain = Chain::build(lab, &self.knobs, Hosts::Kernel)?;
         let directory = chain.directory();
-        let redis = Redis::start(directory)?;
+        let redis = Redis::start(lab, directory)?;
         let daemons = [0, 1].map(|end| daemon(&chain, &redis, end));
-        let daemons = daemons.into_iter().collect::<Result<Vec<Part>, Failure>>()?;
+        let daemons = daemons.into_iter().collect::<Result<Vec<Part>, Error>>()?;
         let began = since_epoch();
         let (mut corrupts, mut repaired) = (None, None);
         let stream = bulk::stream(&chain, "cubic", LASTS, |passed| {
-            progress.set(0, passed.as_secs_f64() / LASTS.as_secs_f64());
+            progress(0, passed.as_secs_f64() / LASTS.as_secs_f64());
             if corrupts.is_none() && passed >= CORRUPTS {
                 chain.set_loss(self.loss)?;
                 corrupts = Some(passed);
@@ -109,13 +85,13 @@ fn last_of_both(decisions: &[Decision], is_meant: impl Fn(&Value) -> bool) -> Op
     Some(first(a)?.max(first(b)?))
 }
 
-fn decisions(daemons: &[Part], began: Duration) -> Result<Vec<Decision>, Failure> {
+fn decisions(daemons: &[Part], began: Duration) -> Result<Vec<Decision>, Error> {
     let mut decisions = Vec::new();
     for daemon in daemons {
-        let log = fs::read_to_string(daemon.log()).map_err(|error| Failure::file(&error))?;
+        let log = fs::read_to_string(daemon.log()).map_err(|error| Error::file(&error))?;
         for line in log.lines() {
             let Ok(said) = serde_json::from_str::<Value>(line) else {
-                return Err(Failure::Environment(format!("a daemon of the lab fails: {line}")));
+                return Err(Error::Environment(format!("a daemon of the lab fails: {line}")));
             };
             let at_s = said["time_s"].as_f64().unwrap_or(0.0) - began.as_secs_f64();
             decisions.push(Decision { at_s, said });
@@ -126,7 +102,7 @@ fn decisions(daemons: &[Part], began: Duration) -> Result<Vec<Decision>, Failure
 }
 
 /// A daemon that may act, at one end. What arrives there is what the wire brings to that end.
-fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<Part, Failure> {
+fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<Part, Error> {
     let ((node, port), (peer, peer_port)) = (ENDS[end], ENDS[1 - end]);
     let (address, wire) = (toml_text(&redis.socket), toml_text(chain.wire_socket()));
     let text = format!(
@@ -136,7 +112,7 @@ fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<Part, Failure> {
     );
     let directory = chain.directory();
     let file = directory.join(format!("{node}.toml"));
-    fs::write(&file, text).map_err(|error| Failure::file(&error))?;
+    fs::write(&file, text).map_err(|error| Error::file(&error))?;
     let name = if end == 0 { "daemon at A" } else { "daemon at B" };
     let arguments: Vec<String> = [
         "monitor",
@@ -150,7 +126,7 @@ fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<Part, Failure> {
     ]
     .map(str::to_owned)
     .to_vec();
-    Part::start(name, &arguments, chain.middle(), directory, file)
+    Part::start(chain.lab(), name, &arguments, chain.middle(), directory, file)
 }
 
 fn toml_text(path: &Path) -> String {
@@ -169,7 +145,7 @@ struct Redis {
 }
 
 impl Redis {
-    fn start(directory: &Path) -> Result<Self, Failure> {
+    fn start(lab: &Lab, directory: &Path) -> Result<Self, Error> {
         let socket = directory.join("redis");
         let mut command = Command::new("redis-server");
         command.args(["--port", "0", "--save", "", "--appendonly", "no", "--unixsocket"]).arg(&socket);
@@ -177,7 +153,7 @@ impl Redis {
         command.process_group(0);
         process::ends_with_parent(&mut command);
         let child = command.spawn().map_err(|error| {
-            Failure::Environment(format!(
+            Error::Environment(format!(
                 "cannot start redis-server: {error}; `apt-get install redis-server` gets it"
             ))
         })?;
@@ -185,23 +161,23 @@ impl Redis {
         let mut waited = Duration::ZERO;
         while let Err(why) = redis.store(0) {
             if waited > START {
-                return Err(Failure::Environment(format!("redis-server does not answer: {why}")));
+                return Err(Error::Environment(format!("redis-server does not answer: {why}")));
             }
-            pause(LOOK)?;
+            lab.pause(LOOK)?;
             waited += LOOK;
         }
         Ok(redis)
     }
 
     /// What somebody does who cleaned the connectors.
-    fn say_repaired(&self) -> Result<(), Failure> {
+    fn say_repaired(&self) -> Result<(), Error> {
         for (end, (_, port)) in ENDS.iter().enumerate() {
             let port = port.parse().expect("a plain name");
             let said = self
                 .store(end)
                 .map_err(|why| why.to_string())
                 .and_then(|mut store| store.say_repaired(&port).map_err(|why| why.to_string()));
-            said.map_err(|why| Failure::Environment(format!("redis-server: {why}")))?;
+            said.map_err(|why| Error::Environment(format!("redis-server: {why}")))?;
         }
         Ok(())
     }

@@ -9,18 +9,18 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use wiremend_dataplane::sys::credentials;
 
-use super::LOOK;
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::lab::LOOK;
 
 /// A directory of this process. It goes away with this value.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub struct Place {
     path: PathBuf,
 }
 
 /// A lab of this user.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub struct Found {
     path: PathBuf,
     process: Process,
 }
@@ -41,14 +41,14 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Place {
     /// Makes one, and clears away those of labs that were killed.
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub fn new() -> Result<Self, Error> {
         for found in found().into_iter().filter(|found| !found.is_running()) {
             found.clear();
         }
-        let process = Process::own().map_err(|error| Failure::file(&error))?;
+        let process = Process::own().map_err(|error| Error::file(&error))?;
         let path = std::env::temp_dir().join(format!("{PREFIX}{}", process.id));
         let unusable =
-            |error: io::Error| Failure::Environment(format!("cannot make `{}`: {error}", path.display()));
+            |error: io::Error| Error::Environment(format!("cannot make `{}`: {error}", path.display()));
         // Nobody else may have made it, or look into it.
         fs::DirBuilder::new().mode(0o700).create(&path).map_err(unusable)?;
         let place = Self { path: path.clone() };
@@ -56,7 +56,8 @@ impl Place {
         Ok(place)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -69,7 +70,7 @@ impl Drop for Place {
 }
 
 /// The labs of this user, those that were killed included.
-pub(crate) fn found() -> Vec<Found> {
+pub fn found() -> Vec<Found> {
     let entries = fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten();
     let mut all: Vec<Found> = entries.filter_map(|entry| Found::at(entry.path())).collect();
     all.sort_by_key(|found| found.process.id);
@@ -89,16 +90,18 @@ impl Found {
         (named == id.to_string()).then(|| Self { process: Process { id, born: born.to_owned() }, path })
     }
 
-    pub(crate) fn process_id(&self) -> u32 {
+    /// The process that has it.
+    pub fn process_id(&self) -> u32 {
         self.process.id
     }
 
-    pub(crate) fn is_running(&self) -> bool {
+    /// Whether that process runs.
+    pub fn is_running(&self) -> bool {
         born(self.process.id).is_ok_and(|born| born == self.process.born)
     }
 
     /// Ends it, in order if it obeys; what it leaves is cleared away. False: it had ended before.
-    pub(crate) fn end(self) -> io::Result<bool> {
+    pub fn end(self) -> io::Result<bool> {
         let id = Pid::from_raw(self.process.id.cast_signed()).ok_or(io::ErrorKind::InvalidData)?;
         // Held before it is looked at: whatever has the number afterwards is not meant.
         let Ok(process) = pidfd_open(id, PidfdFlags::empty()) else {

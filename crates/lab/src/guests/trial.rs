@@ -4,7 +4,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use tempfile::tempdir;
@@ -110,6 +110,7 @@ fn start(image: &Image<'_>, number: u8, directory: &Path) -> Guest {
         address: Ipv4Addr::new(198, 18, 0, number),
         mac: MacAddr::local(number.into()),
         directory,
+        stop: Arc::default(),
     };
     let guest = Guest::start(image, seat).unwrap();
     println!("process {}", guest.process_id());

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::failure::Failure;
+use crate::error::Error;
 
 /// Why there is no guest, or why it did not do as it was told.
 #[derive(Debug)]
@@ -60,7 +60,7 @@ impl fmt::Display for Trouble {
 
 impl std::error::Error for Trouble {}
 
-impl From<Trouble> for Failure {
+impl From<Trouble> for Error {
     fn from(trouble: Trouble) -> Self {
         Self::Environment(trouble.to_string())
     }

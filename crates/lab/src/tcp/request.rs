@@ -5,9 +5,9 @@ use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
 use super::connect;
-use crate::failure::Failure;
-use crate::lab::chain::Chain;
-use crate::lab::go_on;
+use crate::chain::Chain;
+use crate::error::Error;
+use crate::lab::Lab;
 
 const REQUEST_BYTES: usize = 64;
 /// A request that takes longer has failed; TCP doubles its timeout of 200 ms each time.
@@ -17,8 +17,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const CONNECTIONS: usize = 16;
 
 /// How long each took, in nanoseconds, for so long.
-pub(super) fn times(chain: &Chain, lasts: Duration) -> Result<Vec<u64>, Failure> {
-    let broken = |error: io::Error| Failure::Environment(format!("a connection of the lab broke: {error}"));
+pub(super) fn times(chain: &Chain, lasts: Duration) -> Result<Vec<u64>, Error> {
+    let broken = |error: io::Error| Error::Environment(format!("a connection of the lab broke: {error}"));
     let pairs = (0..CONNECTIONS).map(|_| connect(chain)).collect::<Result<Vec<_>, _>>()?;
     for end in pairs.iter().flatten() {
         end.set_nodelay(true).and_then(|()| end.set_read_timeout(Some(PATIENCE))).map_err(broken)?;
@@ -26,7 +26,9 @@ pub(super) fn times(chain: &Chain, lasts: Duration) -> Result<Vec<u64>, Failure>
     std::thread::scope(|scope| {
         let spoken: Vec<_> = pairs
             .iter()
-            .map(|[near, far]| (scope.spawn(|| answer(far)), scope.spawn(|| ask(near, lasts)), near))
+            .map(|[near, far]| {
+                (scope.spawn(|| answer(far)), scope.spawn(|| ask(chain.lab(), near, lasts)), near)
+            })
             .collect();
         let mut all = Vec::new();
         for (answers, asks, near) in spoken {
@@ -41,12 +43,12 @@ pub(super) fn times(chain: &Chain, lasts: Duration) -> Result<Vec<u64>, Failure>
     })
 }
 
-fn ask(mut socket: &TcpStream, lasts: Duration) -> Result<io::Result<Vec<u64>>, Failure> {
+fn ask(lab: &Lab, mut socket: &TcpStream, lasts: Duration) -> Result<io::Result<Vec<u64>>, Error> {
     let mut bytes = [7; REQUEST_BYTES];
     let mut times = Vec::new();
     let start = Instant::now();
     while start.elapsed() < lasts {
-        go_on()?;
+        lab.go_on()?;
         let asked = Instant::now();
         if let Err(error) = socket.write_all(&bytes).and_then(|()| socket.read_exact(&mut bytes)) {
             return Ok(Err(error));

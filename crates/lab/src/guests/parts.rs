@@ -9,7 +9,7 @@ use super::trouble::Trouble;
 
 /// All that two guests need, found.
 #[derive(Debug)]
-pub(crate) struct Parts {
+pub struct Parts {
     /// What emulates a machine.
     pub(super) qemu: PathBuf,
     /// Starts a program that ends with its parent.

@@ -2,72 +2,87 @@
 
 use serde::{Serialize, Serializer};
 
-use super::State;
-use super::bulk::Stream;
-use crate::lab::chain::Statuses;
+use wiremend_measure::median;
+use wiremend_report::lab::{Picture, State, Stream};
+
+use crate::chain::Statuses;
 
 /// All that a trial measures.
 #[derive(Debug, Serialize)]
-pub(crate) struct Outcome {
-    pub(crate) loss: f64,
-    pub(crate) rate_bps: u64,
+pub struct Outcome {
+    /// Frames that the link loses, as a share.
+    pub loss: f64,
+    /// Of the link.
+    pub rate_bps: u64,
     /// What the same chain carries without a limit.
-    pub(crate) capacity_bps: f64,
+    pub capacity_bps: f64,
     /// Of the link, each way.
-    pub(crate) delay_ns: u64,
+    pub delay_ns: u64,
     /// Of the rest of the path, each way.
-    pub(crate) path_delay_ns: u64,
-    pub(crate) queue_bytes: u64,
-    pub(crate) seed: u64,
-    pub(crate) rounds: u32,
-    pub(crate) seconds: f64,
-    pub(crate) goodputs: Vec<Goodput>,
+    pub path_delay_ns: u64,
+    /// Room before the link.
+    pub queue_bytes: u64,
+    /// Of what the link loses.
+    pub seed: u64,
+    /// Rounds through all states.
+    pub rounds: u32,
+    /// How long a bulk transfer lasts.
+    pub seconds: f64,
+    /// Of each congestion control.
+    pub goodputs: Vec<Goodput>,
     /// Of each state, if they were asked for.
-    pub(crate) latencies: Vec<Latency>,
-    pub(crate) timeline: Option<Timeline>,
+    pub latencies: Vec<Latency>,
+    /// One transfer that sees all states, if it was asked for.
+    pub timeline: Option<Timeline>,
     /// After the last bulk transfer, which was protected.
-    pub(crate) statuses: Option<Statuses>,
+    pub statuses: Option<Statuses>,
 }
 
 /// Bulk transfers with one congestion control.
 #[derive(Debug, Serialize)]
-pub(crate) struct Goodput {
-    pub(crate) control: String,
-    pub(crate) states: [Transfers; 3],
+pub struct Goodput {
+    /// The congestion control.
+    pub control: String,
+    /// By [`State`].
+    pub states: [Transfers; 3],
 }
 
 /// Bulk transfers in one state.
 #[derive(Debug, Serialize)]
-pub(crate) struct Transfers {
-    pub(crate) state: State,
+pub struct Transfers {
+    /// The state.
+    pub state: State,
     /// Of all rounds.
-    pub(crate) median_bps: f64,
+    pub median_bps: f64,
     /// Round by round.
-    pub(crate) bps: Vec<f64>,
+    pub bps: Vec<f64>,
     /// Bytes that arrived in each tenth of a second, round by round.
-    pub(crate) tenths: Vec<Vec<u64>>,
+    pub tenths: Vec<Vec<u64>>,
     /// Segments sent again, round by round.
-    pub(crate) retransmitted: Vec<u64>,
+    pub retransmitted: Vec<u64>,
 }
 
 /// Requests in one state.
 #[derive(Debug, Serialize)]
-pub(crate) struct Latency {
-    pub(crate) state: State,
+pub struct Latency {
+    /// The state.
+    pub state: State,
     /// In nanoseconds, of all rounds.
     #[serde(serialize_with = "percentiles")]
-    pub(crate) times: Vec<u64>,
+    pub times: Vec<u64>,
 }
 
 /// One transfer over time.
 #[derive(Debug, Serialize)]
-pub(crate) struct Timeline {
-    pub(crate) control: String,
+pub struct Timeline {
+    /// The congestion control.
+    pub control: String,
     /// When the link began to corrupt.
-    pub(crate) corrupts_s: f64,
+    pub corrupts_s: f64,
     /// When it was protected.
-    pub(crate) protects_s: f64,
-    pub(crate) stream: Stream,
+    pub protects_s: f64,
+    /// The transfer.
+    pub stream: Stream,
 }
 
 impl Timeline {
@@ -75,6 +90,26 @@ impl Timeline {
     pub(crate) const CORRUPTS: f64 = 1.0;
     pub(crate) const PROTECTS: f64 = 3.5;
     pub(crate) const LASTS: f64 = 6.0;
+}
+
+impl Outcome {
+    /// The transfer that sees all states over time, if there was one.
+    pub fn picture(&self) -> Option<Picture<'_>> {
+        let timeline = self.timeline.as_ref()?;
+        Some(Picture {
+            title: format!("TCP {} over a link that corrupts {} of its frames", timeline.control, self.loss),
+            description: format!(
+                "Goodput collapses when corruption begins, at {:.1} s, and is back after protection begins, at {:.1} s.",
+                timeline.corrupts_s, timeline.protects_s
+            ),
+            rate_bps: self.rate_bps,
+            tenths: &timeline.stream.tenths,
+            moments: vec![
+                (timeline.corrupts_s, "corrupts", "the link corrupts"),
+                (timeline.protects_s, "protected", "it is protected"),
+            ],
+        })
+    }
 }
 
 impl Goodput {
@@ -97,12 +132,13 @@ impl Goodput {
         transfers.median_bps = median(&transfers.bps);
     }
 
-    pub(crate) fn median_bps(&self, state: State) -> f64 {
+    /// The median goodput in a state.
+    pub fn median_bps(&self, state: State) -> f64 {
         self.states[state as usize].median_bps
     }
 
     /// A state's goodput as a part of the clean one's.
-    pub(crate) fn of_clean(&self, state: State) -> f64 {
+    pub fn of_clean(&self, state: State) -> f64 {
         self.median_bps(state) / self.median_bps(State::Clean)
     }
 }
@@ -118,7 +154,7 @@ impl Latency {
     }
 
     /// So many of a thousand took at most this, in nanoseconds.
-    pub(crate) fn per_mille(&self, per_mille: usize) -> u64 {
+    pub fn per_mille(&self, per_mille: usize) -> u64 {
         per_mille_of(&self.times, per_mille)
     }
 }
@@ -136,28 +172,9 @@ fn percentiles<S: Serializer>(times: &Vec<u64>, serializer: S) -> Result<S::Ok, 
     serializer.collect_map(named.into_iter().chain([("requests", times.len() as u64)]))
 }
 
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() {
-        0 => 0.0,
-        len if len % 2 == 1 => sorted[middle],
-        _ => f64::midpoint(sorted[middle - 1], sorted[middle]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        for (values, expected) in [(&[][..], 0.0), (&[3.0], 3.0), (&[5.0, 1.0, 2.0], 2.0), (&[4.0, 1.0], 2.5)]
-        {
-            assert!((median(values) - expected).abs() < 1e-9, "{values:?}");
-        }
-    }
 
     #[test]
     fn percentiles_are_times_that_were_seen() {

@@ -2,53 +2,32 @@
 
 use std::fmt::Write as _;
 
-use wiremend_report::human;
-use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
-use wiremend_report::terminal::Terminal;
-
-use super::bulk::STEP;
-use super::outcome::Outcome;
+use super::Stream;
+use crate::human;
+use crate::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+use crate::terminal::Terminal;
 
 const ROWS: usize = 8;
 const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const LABEL_CHARS: usize = 10;
 
 /// A transfer over time, and what happened meanwhile.
-pub(crate) struct Picture<'a> {
-    pub(crate) title: String,
-    pub(crate) description: String,
+pub struct Picture<'a> {
+    /// What it shows, in a line.
+    pub title: String,
+    /// The same in a sentence, for those who cannot see it.
+    pub description: String,
     /// Of the link.
-    pub(crate) rate_bps: u64,
+    pub rate_bps: u64,
     /// Bytes in each tenth of a second.
-    pub(crate) tenths: &'a [u64],
+    pub tenths: &'a [u64],
     /// Seconds after the start, a word for the terminal, and one for the drawing.
-    pub(crate) moments: Vec<(f64, &'static str, &'static str)>,
+    pub moments: Vec<(f64, &'static str, &'static str)>,
 }
 
-impl<'a> Picture<'a> {
-    /// Of the transfer that sees all states, if there was one.
-    pub(crate) fn of(outcome: &'a Outcome) -> Option<Self> {
-        let timeline = outcome.timeline.as_ref()?;
-        Some(Self {
-            title: format!(
-                "TCP {} over a link that corrupts {} of its frames",
-                timeline.control, outcome.loss
-            ),
-            description: format!(
-                "Goodput collapses when corruption begins, at {:.1} s, and is back after protection begins, at {:.1} s.",
-                timeline.corrupts_s, timeline.protects_s
-            ),
-            rate_bps: outcome.rate_bps,
-            tenths: &timeline.stream.tenths,
-            moments: vec![
-                (timeline.corrupts_s, "corrupts", "the link corrupts"),
-                (timeline.protects_s, "protected", "it is protected"),
-            ],
-        })
-    }
-
+impl Picture<'_> {
     /// On a terminal: a column for each tenth of a second, or for several where there is less room.
-    pub(crate) fn text(&self, terminal: Terminal) -> String {
+    pub fn text(&self, terminal: Terminal) -> String {
         let room = terminal.width.saturating_sub(LABEL_CHARS + 2).max(20);
         let together = self.tenths.len().div_ceil(room).max(1);
         let columns: Vec<f64> = self.tenths.chunks(together).map(mean_bps).collect();
@@ -67,7 +46,7 @@ impl<'a> Picture<'a> {
             let cells: String = columns.iter().map(cell).collect();
             let _ = writeln!(text, "{label:>LABEL_CHARS$} ┤{}", cells.trim_end());
         }
-        text + &self.axis(columns.len(), STEP.as_secs_f64() * together as f64)
+        text + &self.axis(columns.len(), Stream::STEP_S * together as f64)
     }
 
     /// The axis of time with its moments. Where two are close, the later one's name goes a line below.
@@ -100,8 +79,8 @@ impl<'a> Picture<'a> {
     }
 
     /// As a drawing.
-    pub(crate) fn plot(&self) -> Plot {
-        let step_s = STEP.as_secs_f64();
+    pub fn plot(&self) -> Plot {
+        let step_s = Stream::STEP_S;
         let points = self.tenths.iter().enumerate();
         let points = points.map(|(i, &bytes)| ((i as f64 + 0.5) * step_s, bytes as f64 * 8e-6 / step_s));
         let top = self.rate_bps as f64 * 1.05e-6;
@@ -123,7 +102,7 @@ impl<'a> Picture<'a> {
 }
 
 fn mean_bps(tenths: &[u64]) -> f64 {
-    tenths.iter().sum::<u64>() as f64 * 8.0 / (tenths.len() as f64 * STEP.as_secs_f64())
+    tenths.iter().sum::<u64>() as f64 * 8.0 / (tenths.len() as f64 * Stream::STEP_S)
 }
 
 #[cfg(test)]

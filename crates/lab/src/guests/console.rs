@@ -2,13 +2,15 @@
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-
-use crate::signals;
 
 /// Our end of the line.
 pub(super) struct Console {
     line: BufReader<UnixStream>,
+    /// Set when nobody waits any more.
+    stop: Arc<AtomicBool>,
     /// Commands given so far.
     count: u64,
 }
@@ -45,8 +47,8 @@ const TURN: Duration = Duration::from_millis(200);
 const OUTPUT_BYTES_MAX: u64 = 1 << 24;
 
 impl Console {
-    pub(super) fn new(line: UnixStream) -> Self {
-        Self { line: BufReader::new(line), count: 0 }
+    pub(super) fn new(line: UnixStream, stop: Arc<AtomicBool>) -> Self {
+        Self { line: BufReader::new(line), stop, count: 0 }
     }
 
     /// The next line, whatever it says.
@@ -80,7 +82,7 @@ impl Console {
             match self.await_answer(until) {
                 Ok(Some(output)) => return Ok(output),
                 Ok(None) => {}
-                Err(NoAnswer::Late) if silent + 1 < SILENT_TRIES && signals::caught().is_none() => {
+                Err(NoAnswer::Late) if silent + 1 < SILENT_TRIES && !self.is_over() => {
                     silent += 1;
                 }
                 Err(why) => return Err(why),
@@ -118,11 +120,15 @@ impl Console {
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 
+    fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     /// Lets the next read wait until then.
     fn wait_until(&self, until: Instant) -> Result<(), NoAnswer> {
         let left = until.saturating_duration_since(Instant::now());
         // Whoever ends the program does not wait for a guest.
-        if left.is_zero() || signals::caught().is_some() {
+        if left.is_zero() || self.is_over() {
             return Err(NoAnswer::Late);
         }
         self.line.get_ref().set_read_timeout(Some(left.min(TURN))).map_err(|_| NoAnswer::Gone)
@@ -160,7 +166,7 @@ mod tests {
         let output = OwnedFd::from(far.try_clone().unwrap());
         let mut shell = Command::new("sh");
         shell.args(["-c", SERVE]).stdin(Stdio::from(OwnedFd::from(far))).stdout(Stdio::from(output));
-        (Console::new(near), shell.spawn().unwrap())
+        (Console::new(near, Arc::default()), shell.spawn().unwrap())
     }
 
     const LIMIT: Duration = Duration::from_secs(10);
@@ -209,7 +215,7 @@ mod tests {
     #[test]
     fn an_answer_to_an_earlier_command_is_passed_over() {
         let (near, mut far) = UnixStream::pair().unwrap();
-        let mut console = Console::new(near);
+        let mut console = Console::new(near, Arc::default());
         far.write_all(b"0 0 4\nlate1 5 3\nyes").unwrap();
         assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "yes".to_owned(), status: 5 });
     }
@@ -217,7 +223,7 @@ mod tests {
     #[test]
     fn a_command_that_was_garbled_is_given_again() {
         let (near, mut far) = UnixStream::pair().unwrap();
-        let mut console = Console::new(near);
+        let mut console = Console::new(near, Arc::default());
         far.write_all(b". 1 3\nbad2 0 2\nok").unwrap();
         assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "ok".to_owned(), status: 0 });
         let mut asked = [0; 16];
@@ -228,7 +234,7 @@ mod tests {
     #[test]
     fn silence_nonsense_and_the_end_are_told_apart() {
         let (near, mut far) = UnixStream::pair().unwrap();
-        let mut console = Console::new(near);
+        let mut console = Console::new(near, Arc::default());
         let soon = Instant::now() + Duration::from_millis(50);
         far.write_all(b"half a line").unwrap();
         assert!(matches!(console.read_line(soon), Err(NoAnswer::Late)));

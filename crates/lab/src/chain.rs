@@ -18,20 +18,20 @@ use std::time::{Duration, Instant};
 use wiremend_dataplane::cable::{Ailment, CableRequest, CableStatus};
 use wiremend_dataplane::net::offload::{self, Offload};
 use wiremend_dataplane::net::{self, Address, End, Interface, NetNs, Refused};
-use wiremend_dataplane::relay::{Request, SOCKET, Status};
+use wiremend_dataplane::relay::{Care, Request, SOCKET, Status};
+use wiremend_report::lab::State;
 use wiremend_units::{Bytes, Rate, Span};
 use wiremend_wire::MacAddr;
 
-use super::part::Part;
-use super::pause;
-use super::place::Place;
-use super::rights::refused;
-use crate::args::operate::Mode;
-use crate::failure::Failure;
+use crate::error::Error;
+use crate::lab::Lab;
+use crate::part::Part;
+use crate::place::Place;
+use crate::rights::refused;
 
 /// A chain that runs. All of it ends with this value.
 #[derive(Debug)]
-pub(crate) struct Chain {
+pub struct Chain {
     relays: [Part; 2],
     wire: Part,
     path: Option<Part>,
@@ -41,29 +41,31 @@ pub(crate) struct Chain {
     /// The hosts' ends of the cables to the relays, where hosts are something else than namespaces.
     taps: [Option<File>; 2],
     place: Place,
+    lab: Lab,
 }
 
 /// What a chain is like.
 #[derive(Clone, Debug)]
-pub(crate) struct Knobs {
+pub struct Knobs {
     /// Of the wire; none: as fast as the machine.
-    pub(crate) rate: Option<Rate>,
+    pub rate: Option<Rate>,
     /// Of the wire, each way.
-    pub(crate) delay: Span,
+    pub delay: Span,
     /// Of the path between the relay at B and host B, each way; zero: there is none.
-    pub(crate) path_delay: Span,
+    pub path_delay: Span,
     /// Room before the wire, wherever it is: in the relays while they protect, else in the wire.
-    pub(crate) queue: Bytes,
-    pub(crate) seed: u64,
+    pub queue: Bytes,
+    /// Of what the wire loses.
+    pub seed: u64,
     /// Whether frames keep their order.
-    pub(crate) mode: Mode,
+    pub mode: Care,
     /// Of each frame that is asked for; none: by the loss that is measured.
-    pub(crate) copies: Option<u8>,
+    pub copies: Option<u8>,
 }
 
 /// What stands at the two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Hosts {
+pub enum Hosts {
     /// Namespaces with an address each.
     Kernel,
     /// Whoever takes the TAP interfaces.
@@ -72,17 +74,22 @@ pub(crate) enum Hosts {
 
 /// A host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Side {
+pub enum Side {
+    /// The one next to a relay.
     A,
+    /// The one behind the path.
     B,
 }
 
 /// How all parts stand.
 #[derive(Debug, Clone, serde::Serialize)]
-pub(crate) struct Statuses {
-    pub(crate) relay_a: Status,
-    pub(crate) wire: CableStatus,
-    pub(crate) relay_b: Status,
+pub struct Statuses {
+    /// The relay at host A.
+    pub relay_a: Status,
+    /// The wire between both.
+    pub wire: CableStatus,
+    /// The relay at host B.
+    pub relay_b: Status,
 }
 
 const HOST: &str = "eth0";
@@ -102,12 +109,15 @@ const ASK_AGAIN: Duration = Duration::from_millis(5);
 const SOON: Duration = Duration::from_secs(10);
 
 impl Side {
-    pub(crate) const BOTH: [Self; 2] = [Self::A, Self::B];
+    /// Both, A first.
+    pub const BOTH: [Self; 2] = [Self::A, Self::B];
 
-    pub(crate) fn address(self) -> Ipv4Addr {
+    /// Its address.
+    pub fn address(self) -> Ipv4Addr {
         Ipv4Addr::new(198, 18, 0, self as u8 + 1)
     }
 
+    /// Its Ethernet address.
     pub(crate) fn mac(self) -> MacAddr {
         MacAddr::local(self as u32 + 1)
     }
@@ -115,7 +125,7 @@ impl Side {
 
 impl Chain {
     /// Builds one, dormant and without loss. The calling thread must live as long as it.
-    pub(crate) fn build(knobs: &Knobs, hosts: Hosts) -> Result<Self, Failure> {
+    pub fn build(lab: &Lab, knobs: &Knobs, hosts: Hosts) -> Result<Self, Error> {
         let place = Place::new()?;
         let networks = [NetNs::new().map_err(refused)?, NetNs::new().map_err(refused)?];
         let middle = NetNs::new().map_err(refused)?;
@@ -135,15 +145,15 @@ impl Chain {
         let directory = place.path();
         let socket = directory.join("wire");
         let arguments = wire_arguments(knobs, &socket);
-        let mut wire = Part::start("wire", &arguments, &middle, directory, socket)?;
+        let mut wire = Part::start(lab, "wire", &arguments, &middle, directory, socket)?;
         let path = || {
             let socket = directory.join("path");
-            Part::start("path", &path_arguments(knobs, &socket), &middle, directory, socket)
+            Part::start(lab, "path", &path_arguments(knobs, &socket), &middle, directory, socket)
         };
         let mut path = has_path.then(path).transpose()?;
         let relay = |name, end: usize| {
             let socket = directory.join(LINKS[end]).join(SOCKET);
-            Part::start(name, &relay_arguments(knobs, end, directory), &middle, directory, socket)
+            Part::start(lab, name, &relay_arguments(knobs, end, directory), &middle, directory, socket)
         };
         let mut relays = [relay("relay at A", 0)?, relay("relay at B", 1)?];
         for cable in std::iter::once(&mut wire).chain(&mut path) {
@@ -152,36 +162,36 @@ impl Chain {
         for relay in &mut relays {
             relay.await_ready::<_, Status>(&Request::Status)?;
         }
-        Ok(Self { relays, wire, path, hosts: networks, middle, taps, place })
+        Ok(Self { relays, wire, path, hosts: networks, middle, taps, place, lab: lab.clone() })
     }
 
     /// From here on the wire loses so many frames, both ways.
-    pub(crate) fn set_loss(&self, loss: f64) -> Result<(), Failure> {
+    pub fn set_loss(&self, loss: f64) -> Result<(), Error> {
         let ailment = Some(Ailment { loss, ..Ailment::default() });
         self.wire.ask::<_, CableStatus>(&CableRequest::Impair { forth: ailment, back: ailment }).map(|_| ())
     }
 
     /// Protects both directions, or neither, and returns when it is so.
-    pub(crate) fn protect(&self, on: bool) -> Result<(), Failure> {
+    pub fn protect(&self, on: bool) -> Result<(), Error> {
         self.ask_to_protect(on)?;
         let until = Instant::now() + SOON;
         while !self.is_protected(on)? {
             if Instant::now() > until {
                 let what = if on { "begin" } else { "end" };
-                return Err(Failure::Environment(format!("the relays of the lab do not {what} to protect")));
+                return Err(Error::Environment(format!("the relays of the lab do not {what} to protect")));
             }
-            pause(ASK_AGAIN)?;
+            self.lab.pause(ASK_AGAIN)?;
         }
         Ok(())
     }
 
     /// Says that both directions shall be protected, or neither, and does not wait.
-    pub(crate) fn ask_to_protect(&self, on: bool) -> Result<(), Failure> {
+    pub(crate) fn ask_to_protect(&self, on: bool) -> Result<(), Error> {
         let request = if on { Request::Activate } else { Request::Deactivate };
         self.relays.iter().try_for_each(|relay| relay.ask::<_, Status>(&request).map(|_| ()))
     }
 
-    fn is_protected(&self, on: bool) -> Result<bool, Failure> {
+    fn is_protected(&self, on: bool) -> Result<bool, Error> {
         for relay in &self.relays {
             let status: Status = relay.ask(&Request::Status)?;
             if status.sending != on || status.receiving != on {
@@ -191,7 +201,8 @@ impl Chain {
         Ok(true)
     }
 
-    pub(crate) fn statuses(&self) -> Result<Statuses, Failure> {
+    /// How all parts stand.
+    pub fn statuses(&self) -> Result<Statuses, Error> {
         Ok(Statuses {
             relay_a: self.relays[0].ask(&Request::Status)?,
             wire: self.wire.ask(&CableRequest::Status)?,
@@ -199,13 +210,25 @@ impl Chain {
         })
     }
 
+    /// Brings it into a state, by way of one without loss: nothing that is said on the way is lost.
+    pub fn enter(&self, state: State, loss: f64) -> Result<(), Error> {
+        self.set_loss(0.0)?;
+        self.protect(state != State::Corrupting)?;
+        if state == State::Clean { Ok(()) } else { self.set_loss(loss) }
+    }
+
+    /// What it was built for.
+    pub(crate) fn lab(&self) -> &Lab {
+        &self.lab
+    }
+
     /// A host's network.
-    pub(crate) fn host(&self, side: Side) -> &NetNs {
+    pub fn host(&self, side: Side) -> &NetNs {
         &self.hosts[side as usize]
     }
 
     /// The network of relays and wire.
-    pub(crate) fn middle(&self) -> &NetNs {
+    pub fn middle(&self) -> &NetNs {
         &self.middle
     }
 
@@ -215,12 +238,12 @@ impl Chain {
     }
 
     /// Where its sockets are.
-    pub(crate) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         self.place.path()
     }
 
     /// The socket of the wire.
-    pub(crate) fn wire_socket(&self) -> &Path {
+    pub fn wire_socket(&self) -> &Path {
         self.wire.socket()
     }
 }

@@ -8,6 +8,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use wiremend_wire::MacAddr;
@@ -37,6 +39,8 @@ pub(crate) struct Seat<'a> {
     pub(crate) mac: MacAddr,
     /// Where it writes; whose owner removes it.
     pub(crate) directory: &'a Path,
+    /// Set when nobody waits for its answers any more.
+    pub(crate) stop: Arc<AtomicBool>,
 }
 
 /// The host's end of a guest's cable, made by somebody else. Frames on it are whole: no checksum is left to be filled in.
@@ -81,7 +85,7 @@ impl Guest {
         command.stdin(input).stdout(Stdio::from(OwnedFd::from(far))).stderr(errors);
         let process = command.spawn().map_err(Trouble::io("cannot start qemu-system-x86_64"))?;
         let (name, address) = (seat.name.to_owned(), seat.address);
-        Ok(Self { name, address, process, console: Console::new(near), log })
+        Ok(Self { name, address, process, console: Console::new(near, seat.stop), log })
     }
 
     /// Waits until soft-RoCE is up.

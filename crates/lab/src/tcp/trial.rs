@@ -2,28 +2,30 @@
 
 use std::time::Duration;
 
+use wiremend_report::lab::State;
 use wiremend_units::{Bytes, Rate};
 
 use super::outcome::{Goodput, Latency, Outcome, Timeline};
-use super::{State, bulk, request};
-use crate::failure::Failure;
-use crate::lab::chain::{Chain, Hosts, Knobs, Statuses};
-use crate::lab::pause;
-use crate::progress::Progress;
+use super::{bulk, request};
+use crate::chain::{Chain, Hosts, Knobs, Statuses};
+use crate::error::Error;
+use crate::lab::Lab;
 
 /// What is to be measured.
 #[derive(Clone, Debug)]
-pub(crate) struct Trial {
-    pub(crate) loss: f64,
+pub struct Trial {
+    /// Frames that the link loses, as a share.
+    pub loss: f64,
     /// Without a rate: one that the machine carries easily.
-    pub(crate) knobs: Knobs,
+    pub knobs: Knobs,
     /// Each bulk transfer lasts so long.
-    pub(crate) lasts: Duration,
-    pub(crate) rounds: u32,
+    pub lasts: Duration,
+    /// Rounds through all states.
+    pub rounds: u32,
     /// Congestion controls.
-    pub(crate) controls: Vec<String>,
+    pub controls: Vec<String>,
     /// Leaves out requests and the transfer over time.
-    pub(crate) only_bulk: bool,
+    pub only_bulk: bool,
 }
 
 /// The rate where nobody asks for one: even a small machine carries twice as much.
@@ -34,13 +36,13 @@ const TRYOUT: Duration = Duration::from_millis(1500);
 const REST: Duration = Duration::from_millis(30);
 
 impl Trial {
-    /// Measures everything. What has been done is told to `progress`, which has [`Trial::steps`].
-    pub(crate) fn run(&self, progress: &Progress) -> Result<Outcome, Failure> {
+    /// Measures everything. `progress` is told the number of a step, of [`Trial::steps`], and the part of it that is done.
+    pub fn run(&self, lab: &Lab, progress: &dyn Fn(usize, f64)) -> Result<Outcome, Error> {
         let mut steps = Steps { progress, done: 0 };
-        let capacity_bps = self.capacity(&mut steps)?;
+        let capacity_bps = self.capacity(lab, &mut steps)?;
         let half = Rate::from_bits_per_s((capacity_bps / 2.0) as u64);
         let rate = self.knobs.rate.unwrap_or_else(|| RATE.min(half));
-        let chain = Chain::build(&Knobs { rate: Some(rate), ..self.knobs.clone() }, Hosts::Kernel)?;
+        let chain = Chain::build(lab, &Knobs { rate: Some(rate), ..self.knobs.clone() }, Hosts::Kernel)?;
         let mut goodputs: Vec<Goodput> = self.controls.iter().map(|control| Goodput::new(control)).collect();
         let asked = if self.only_bulk { &[][..] } else { &State::ALL };
         let mut latencies: Vec<Latency> = asked.iter().map(|&state| Latency::new(state)).collect();
@@ -48,18 +50,18 @@ impl Trial {
         for _ in 0..self.rounds {
             for state in State::ALL {
                 for goodput in &mut goodputs {
-                    state.enter(&chain, self.loss)?;
+                    chain.enter(state, self.loss)?;
                     let stream = bulk::stream(&chain, &goodput.control, self.lasts, |_| Ok(()))?;
                     goodput.add(state, stream);
                     statuses.push((state, chain.statuses()?));
                     steps.done();
-                    pause(REST)?;
+                    lab.pause(REST)?;
                 }
                 if let Some(latency) = latencies.get_mut(state as usize) {
-                    state.enter(&chain, self.loss)?;
+                    chain.enter(state, self.loss)?;
                     latency.add(&request::times(&chain, self.lasts / 2)?);
                     steps.done();
-                    pause(REST)?;
+                    lab.pause(REST)?;
                 }
             }
         }
@@ -83,7 +85,7 @@ impl Trial {
     }
 
     /// How many steps it takes, by their weight.
-    pub(crate) fn steps(&self) -> Vec<f64> {
+    pub fn steps(&self) -> Vec<f64> {
         let requests = (!self.only_bulk).then_some(0.5);
         let round = self.controls.iter().map(|_| 1.0).chain(requests);
         let rounds = (0..self.rounds * 3).flat_map(|_| round.clone());
@@ -92,10 +94,10 @@ impl Trial {
     }
 
     /// What the same chain carries where only the processors limit it.
-    fn capacity(&self, steps: &mut Steps<'_>) -> Result<f64, Failure> {
+    fn capacity(&self, lab: &Lab, steps: &mut Steps<'_>) -> Result<f64, Error> {
         let knobs = Knobs { rate: None, queue: self.knobs.queue.max(Bytes::kib(1024)), ..self.knobs.clone() };
-        let chain = Chain::build(&knobs, Hosts::Kernel)?;
-        State::Clean.enter(&chain, 0.0)?;
+        let chain = Chain::build(lab, &knobs, Hosts::Kernel)?;
+        chain.enter(State::Clean, 0.0)?;
         let control = self.controls.first().map_or("cubic", String::as_str);
         let stream = bulk::stream(&chain, control, TRYOUT, |_| Ok(()))?;
         steps.done();
@@ -103,7 +105,7 @@ impl Trial {
     }
 
     /// One connection, during which the link begins to corrupt and later is protected (L15).
-    fn timeline(&self, chain: &Chain, steps: &mut Steps<'_>) -> Result<Timeline, Failure> {
+    fn timeline(&self, chain: &Chain, steps: &mut Steps<'_>) -> Result<Timeline, Error> {
         let control = self.controls.first().map_or("cubic", String::as_str);
         let at = |share: f64| self.lasts.mul_f64(share);
         chain.set_loss(0.0)?;
@@ -131,13 +133,13 @@ impl Trial {
 }
 
 struct Steps<'a> {
-    progress: &'a Progress,
+    progress: &'a dyn Fn(usize, f64),
     done: usize,
 }
 
 impl Steps<'_> {
     fn done(&mut self) {
-        self.progress.done(self.done);
+        (self.progress)(self.done, 1.0);
         self.done += 1;
     }
 }

@@ -7,44 +7,24 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion};
-use serde::{Deserialize, Serialize};
+use wiremend_report::lab::Stream;
 
 use super::connect;
-use crate::failure::Failure;
-use crate::lab::chain::{Chain, Side};
-use crate::lab::rights::refused;
-use crate::lab::{go_on, pause};
-
-/// What arrived, and what it took.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub(crate) struct Stream {
-    /// Bytes that the receiver read in each tenth of a second.
-    pub(crate) tenths: Vec<u64>,
-    /// Segments that the sender's host sent again.
-    pub(crate) retransmitted: u64,
-}
+use crate::chain::{Chain, Side};
+use crate::error::Error;
+use crate::rights::refused;
 
 /// The time that a number of [`Stream::tenths`] is about.
-pub(crate) const STEP: Duration = Duration::from_millis(100);
-/// Slow start and the first overflow of the queue are left out of the goodput.
-const SETTLING_STEPS: usize = 3;
+const STEP: Duration = Duration::from_millis(100);
 const CHUNK_BYTES: usize = 128 * 1024;
 /// Neither end waits longer before it looks whether it is over.
 const TURN: Duration = Duration::from_millis(50);
 
-impl Stream {
-    /// Bits a second after the beginning.
-    pub(crate) fn goodput_bps(&self) -> f64 {
-        let settled = &self.tenths[SETTLING_STEPS.min(self.tenths.len() / 2)..];
-        settled.iter().sum::<u64>() as f64 * 8.0 / (settled.len() as f64 * STEP.as_secs_f64())
-    }
-}
-
 /// Congestion controls that the kernel has.
-pub(crate) fn available() -> Result<Vec<String>, Failure> {
+pub fn available() -> Result<Vec<String>, Error> {
     let path = "/proc/sys/net/ipv4/tcp_available_congestion_control";
     let names = fs::read_to_string(path)
-        .map_err(|error| Failure::Environment(format!("cannot read {path}: {error}")))?;
+        .map_err(|error| Error::Environment(format!("cannot read {path}: {error}")))?;
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
@@ -53,13 +33,13 @@ pub(crate) fn stream(
     chain: &Chain,
     control: &str,
     lasts: Duration,
-    mut meanwhile: impl FnMut(Duration) -> Result<(), Failure>,
-) -> Result<Stream, Failure> {
+    mut meanwhile: impl FnMut(Duration) -> Result<(), Error>,
+) -> Result<Stream, Error> {
     let [near, far] = connect(chain)?;
     let broken =
-        |error: std::io::Error| Failure::Environment(format!("a connection of the lab broke: {error}"));
+        |error: std::io::Error| Error::Environment(format!("a connection of the lab broke: {error}"));
     set_tcp_congestion(&near, control)
-        .map_err(|error| Failure::Environment(format!("congestion control {control}: {error}")))?;
+        .map_err(|error| Error::Environment(format!("congestion control {control}: {error}")))?;
     near.set_write_timeout(Some(TURN)).map_err(broken)?;
     far.set_read_timeout(Some(TURN)).map_err(broken)?;
     let before = retransmitted(chain)?;
@@ -68,11 +48,11 @@ pub(crate) fn stream(
     let (watched, tenths) = std::thread::scope(|scope| {
         let sender = scope.spawn(|| send(&near, &over));
         let receiver = scope.spawn(|| receive(&far, start, lasts, &over));
-        let watched: Result<(), Failure> = (|| {
+        let watched: Result<(), Error> = (|| {
             while start.elapsed() < lasts {
-                go_on()?;
+                chain.lab().go_on()?;
                 meanwhile(start.elapsed())?;
-                pause(Duration::from_millis(5))?;
+                chain.lab().pause(Duration::from_millis(5))?;
             }
             Ok(())
         })();
@@ -127,12 +107,12 @@ fn is_pause(error: &std::io::Error) -> bool {
 }
 
 /// Segments that host A has sent again since it is there.
-fn retransmitted(chain: &Chain) -> Result<u64, Failure> {
+fn retransmitted(chain: &Chain) -> Result<u64, Error> {
     let path = "/proc/thread-self/net/snmp";
     let text = chain.host(Side::A).run(|| fs::read_to_string(path)).map_err(refused)?;
-    let text = text.map_err(|error| Failure::Environment(format!("cannot read {path}: {error}")))?;
+    let text = text.map_err(|error| Error::Environment(format!("cannot read {path}: {error}")))?;
     counter(&text, "Tcp:", "RetransSegs")
-        .ok_or_else(|| Failure::Environment(format!("{path} does not tell RetransSegs")))
+        .ok_or_else(|| Error::Environment(format!("{path} does not tell RetransSegs")))
 }
 
 /// A line of names and below it a line of numbers, both after the same word.
@@ -146,13 +126,6 @@ fn counter(text: &str, group: &str, name: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn goodput_is_of_what_comes_after_the_beginning() {
-        let stream = Stream { tenths: vec![0, 9, 9, 1_000_000, 1_500_000], retransmitted: 0 };
-        // Two of five are left out: never more than half.
-        assert!((stream.goodput_bps() - 2_500_009.0 * 8.0 / 0.3).abs() < 1.0);
-    }
 
     #[test]
     fn a_counter_is_found_by_its_name() {
