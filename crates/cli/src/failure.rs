@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use crate::signals;
-use crate::terminal::quoted;
+use wiremend_report::quoted;
 
 /// A command that ran to its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

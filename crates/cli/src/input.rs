@@ -60,7 +60,7 @@ impl Input {
         let names: Vec<&str> = self.file.variants.iter().map(|variant| variant.name.as_str()).collect();
         for name in wanted {
             if !names.contains(&name.as_str()) {
-                let what = wiremend_scenario::or_nearest("variant", name, &names);
+                let what = wiremend_units::or_nearest("variant", name, &names);
                 return Err(Failure::Input(format!("{}: {what}", self.file.source())));
             }
         }

@@ -22,7 +22,6 @@ mod output;
 mod pauses;
 mod progress;
 mod question;
-mod reading;
 mod rundir;
 mod signals;
 mod terminal;

@@ -140,7 +140,7 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
 fn workload(name: &str) -> Result<&'static Workload, Failure> {
     Workload::named(name).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        let what = wiremend_scenario::or_nearest("workload", name, &names);
+        let what = wiremend_units::or_nearest("workload", name, &names);
         Failure::Input(format!("--workload: {what}; `wiremend list` names all"))
     })
 }

@@ -75,26 +75,9 @@ pub(crate) fn wrapped(text: &str, width: usize) -> String {
     lines
 }
 
-/// A word for a shell.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{quoted, wrapped};
-
-    #[test]
-    fn words_survive_a_shell() {
-        assert_eq!(quoted("impair.0.rate=1e-3"), "impair.0.rate=1e-3");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
-        assert_eq!(quoted(""), "''");
-    }
+    use super::wrapped;
 
     #[test]
     fn lines_end_between_words() {

@@ -50,7 +50,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Claim> {
 pub(crate) fn find(id: &str) -> Result<&'static Claim, Failure> {
     all().find(|claim| claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
         let known: Vec<_> = all().map(|claim| claim.id).collect();
-        Failure::Input(wiremend_scenario::or_nearest("claim", id, &known))
+        Failure::Input(wiremend_units::or_nearest("claim", id, &known))
     })
 }
 

@@ -107,14 +107,14 @@ fn what_is_wrong(graph: &Graph, text: &str) -> String {
     };
     let switches: Vec<&str> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
     match graph.node_by_name(at).map(|node| graph.node(node)) {
-        None => return wiremend_scenario::or_nearest("switch", at, &switches),
+        None => return wiremend_units::or_nearest("switch", at, &switches),
         Some(Node::Host(_)) => return format!("`{at}` is a host; a switch forwards"),
         Some(Node::Switch(_)) => {}
     }
     let all: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
     let (what, name) =
         if graph.node_by_name(to).is_none() { ("destination", to) } else { ("neighbour", next) };
-    wiremend_scenario::or_nearest(what, name, &all)
+    wiremend_units::or_nearest(what, name, &all)
 }
 
 fn described(graph: &Graph, error: &CheckError) -> String {

@@ -13,8 +13,8 @@ use crate::args::{Repro, VERSION};
 use crate::claims;
 use crate::failure::{Answer, Failure};
 use crate::ledger::{Claim, Effort, Schedule, Store};
-use crate::terminal::quoted;
 use crate::{input, machine, signals, terminal};
+use wiremend_report::quoted;
 
 /// Where the figures lie, seen from `VALIDATION.md`.
 const FIGURES: &str = "images/claims";

@@ -8,9 +8,9 @@ use std::sync::Mutex;
 use wiremend_measure::{Summary, VariantSummary};
 use wiremend_report::terminal as draw;
 use wiremend_report::{NewFile, Page, to_json};
-use wiremend_scenario::{Variant, nearest};
+use wiremend_scenario::Variant;
 use wiremend_sim::{Options, Simulation};
-use wiremend_units::LinkId;
+use wiremend_units::{LinkId, nearest};
 
 use crate::args::{CaptureRequest, Run, Scenario, VERSION};
 use crate::batch::{Batch, Failed, Ran, Run as OneRun, Sum};
@@ -18,8 +18,8 @@ use crate::failure::{Answer, Failure};
 use crate::input::Input;
 use crate::order::Ordered;
 use crate::output::{Label, Output, Wanted};
-use crate::terminal::quoted;
-use crate::{machine, reading, signals, terminal};
+use crate::{machine, signals, terminal};
+use wiremend_report::quoted;
 
 pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
     signals::catch()?;
@@ -43,7 +43,7 @@ pub(super) fn run(asked: &Run) -> Result<Answer, Failure> {
         version: VERSION.to_owned(),
         variants: summaries,
     };
-    let sentences = reading::sentences(&summary.variants);
+    let sentences = wiremend_report::sentences(&summary.variants);
     if let Some(output) = output {
         let page = Page {
             title: input.title(),

@@ -5,7 +5,7 @@ use std::fmt::Display;
 
 use wiremend_scenario::Override;
 
-use crate::terminal::quoted;
+use wiremend_report::quoted;
 
 /// One variant of a scenario of the library, with one seed. Two claims that ask for the same run share it.
 #[derive(Clone, Debug)]

@@ -82,7 +82,7 @@ fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
     graph.link_by_name(name).ok_or_else(|| {
         let names: Vec<_> =
             (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
-        wiremend_scenario::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+        wiremend_units::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 

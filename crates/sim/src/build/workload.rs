@@ -227,7 +227,7 @@ impl Maker<'_> {
                     Ok(Sizes::Table(Arc::new(table.clone())))
                 } else {
                     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
-                    Err(at(wiremend_scenario::or_nearest("table of sizes", name, &names)))
+                    Err(at(wiremend_units::or_nearest("table of sizes", name, &names)))
                 }
             }
             Named::File(name) => {

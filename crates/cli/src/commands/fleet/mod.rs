@@ -68,7 +68,7 @@ fn effect(name: &str) -> Result<Effect, Failure> {
     }
     let path = Path::new(name);
     if !path.is_file() {
-        let what = wiremend_scenario::or_nearest("table", name, &Effect::names());
+        let what = wiremend_units::or_nearest("table", name, &Effect::names());
         return Err(Failure::Input(format!("--table: {what}, or a file of loss,left,speed")));
     }
     let (shown, text) = read(path)?;

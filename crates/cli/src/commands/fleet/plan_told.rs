@@ -6,13 +6,14 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use wiremend_fabric::tiers::Tiers;
 use wiremend_fleet::plan::{Cost, Drain, show_timestamp};
+use wiremend_report::quoted;
 use wiremend_report::pods::{Mark, Pod, PodLink, PodSwitch, Pods};
 use wiremend_report::{Document, Part, human};
 use wiremend_units::{LinkId, SwitchId};
 
 use super::plan::{Plan, broken_json, short, spoken};
 use crate::args::VERSION;
-use crate::terminal::{self, quoted};
+use crate::terminal;
 
 /// What is printed of each kind; JSON has all.
 const SHOWN_MAX: usize = 12;

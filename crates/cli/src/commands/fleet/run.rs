@@ -15,8 +15,8 @@ use crate::args::fleet::FleetRun;
 use crate::failure::{Answer, Failure};
 use crate::fleet::figures::{Distributed, Over, distributions, over_time, week_of};
 use crate::fleet::{Source, Years};
-use crate::terminal::quoted;
 use crate::{machine, signals, terminal};
+use wiremend_report::quoted;
 
 pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
     signals::catch()?;

@@ -54,7 +54,7 @@ impl ThisMachine {
             let port = link.port.as_str();
             if *source == CounterSource::Sysfs && !names.iter().any(|name| name == port) {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
-                let why = wiremend_scenario::or_nearest("interface", port, &known);
+                let why = wiremend_units::or_nearest("interface", port, &known);
                 return Err(Failure::Input(format!("link {port}: {why}")));
             }
         }

@@ -3,11 +3,12 @@
 use std::fmt::Write as _;
 
 use wiremend_measure::{Quantiles, TimeoutCause, VariantSummary};
-use wiremend_report::human;
+
+use crate::human;
 
 /// Up to three sentences: deadlocks if there were any, how long flows take, how many waited for a timer and why, what lossless switches
 /// dropped all the same, and what was sent again.
-pub(crate) fn sentences(variants: &[VariantSummary]) -> Vec<String> {
+pub fn sentences(variants: &[VariantSummary]) -> Vec<String> {
     // How long the flows took that a deadlock spared says little.
     let lived: Vec<_> = variants.iter().filter(|variant| !is_deadlocked(variant)).cloned().collect();
     [deadlocks(variants), failures(&lived), times(&lived), timers(&lived), overruns(&lived), resent(&lived)]
