@@ -39,6 +39,11 @@ impl Failure {
         Self::Environment(error.to_string())
     }
 
+    /// A file that is not there, or not for us.
+    pub(crate) fn unreadable(name: &str, error: &io::Error) -> Self {
+        Self::Input(format!("{name}: cannot be read: {error}"))
+    }
+
     /// Says in one line on stderr what is wrong.
     pub(crate) fn report(self) -> ExitCode {
         let (message, code) = match self {
@@ -62,6 +67,35 @@ impl Failure {
 /// The signal that ended the program.
 pub(crate) fn interrupted() -> Failure {
     Failure::Interrupted(signals::caught().unwrap_or(0))
+}
+
+impl From<wiremend_runner::Error> for Failure {
+    fn from(error: wiremend_runner::Error) -> Self {
+        use wiremend_runner::{Error, Kind};
+        match error.kind() {
+            Kind::Input if matches!(error, Error::UnknownLink(_) | Error::SameFile(_)) => {
+                Self::Input(format!("--capture: {error}"))
+            }
+            Kind::Input => Self::Input(error.to_string()),
+            Kind::Environment => Self::Environment(error.to_string()),
+            Kind::Interrupted => interrupted(),
+        }
+    }
+}
+
+impl From<wiremend_claims::Error> for Failure {
+    fn from(error: wiremend_claims::Error) -> Self {
+        use wiremend_claims::Error;
+        match error {
+            Error::Run(error) => error.into(),
+            Error::UnknownClaim(_) | Error::NothingToChange | Error::NotSimulable(_) => {
+                Self::Input(error.to_string())
+            }
+            Error::Memory { .. } | Error::NoEpisodes { .. } | Error::File(_) => {
+                Self::Environment(error.to_string())
+            }
+        }
+    }
 }
 
 impl From<wiremend_lab::Error> for Failure {

@@ -52,38 +52,3 @@ pub(crate) fn stdout() -> Terminal {
         colour: io::stdout().is_terminal() && !is_set("NO_COLOR") && !is_dumb,
     }
 }
-
-/// Text in lines of at most `width` characters. Words stay whole, and so do numbers with thin spaces in them.
-pub(crate) fn wrapped(text: &str, width: usize) -> String {
-    let mut lines = String::new();
-    let mut used = 0;
-    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
-        let len = word.chars().count();
-        if used > 0 && used + 1 + len > width {
-            lines.push('\n');
-            used = 0;
-        } else if used > 0 {
-            lines.push(' ');
-            used += 1;
-        }
-        lines.push_str(word);
-        used += len;
-    }
-    if used > 0 {
-        lines.push('\n');
-    }
-    lines
-}
-
-#[cfg(test)]
-mod tests {
-    use super::wrapped;
-
-    #[test]
-    fn lines_end_between_words() {
-        assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
-        assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
-        assert_eq!(wrapped(" \n", 10), "");
-        assert_eq!(wrapped("a 350\u{202f}650×", 8), "a\n350\u{202f}650×\n");
-    }
-}

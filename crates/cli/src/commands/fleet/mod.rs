@@ -16,7 +16,6 @@ use wiremend_fleet::Effect;
 
 use crate::args::fleet::{Fleet, FleetCommand};
 use crate::failure::{Answer, Failure};
-use crate::input::unreadable;
 
 pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
     match &asked.command {
@@ -45,7 +44,7 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
     } else {
         File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|error| unreadable(&name, &error))?;
+    read.map_err(|error| Failure::unreadable(&name, &error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::Input(format!("{name}: too long; at most 1 GiB")));
     }

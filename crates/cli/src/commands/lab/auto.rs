@@ -10,18 +10,15 @@ use wiremend_report::{plot, write_whole};
 
 use crate::args::operate::{LabAuto, LabTransfer};
 use crate::failure::{Answer, Failure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::terminal;
 
 pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
     let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
     super::begin(out.as_deref())?;
     let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
-    let progress = Progress::weighted(&[1.0]);
-    let seen =
-        Auto { loss: *loss, knobs }.run(&super::laboratory(), &|step, share| progress.set(step, share));
-    progress.clear();
-    let seen = seen?;
+    let auto = Auto { loss: *loss, knobs };
+    let seen = progress::shown(&[1.0], |progress| auto.run(&super::laboratory(), progress))?;
     if let Some(out) = out {
         write(out, &seen)?;
     }

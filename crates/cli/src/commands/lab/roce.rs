@@ -10,7 +10,7 @@ use wiremend_report::{grid, human};
 use super::tcp::percent;
 use crate::args::operate::LabRoce;
 use crate::failure::{Answer, Failure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::{signals, terminal};
 
 pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
@@ -28,9 +28,7 @@ pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
         knobs: super::mended(&asked.mending),
     };
     let lab = super::laboratory();
-    let progress = Progress::weighted(&trial.steps());
-    let outcome = trial.run(&lab, &parts, &|step, share| progress.set(step, share));
-    progress.clear();
+    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&lab, &parts, progress));
     // A guest that is asked while somebody ends the program may fail in other ways.
     lab.go_on()?;
     let outcome = outcome?;

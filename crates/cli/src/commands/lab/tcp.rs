@@ -11,7 +11,7 @@ use wiremend_report::{grid, human, plot, write_whole};
 
 use crate::args::operate::{LabTcp, LabTransfer};
 use crate::failure::{Answer, Failure};
-use crate::progress::Progress;
+use crate::progress;
 use crate::terminal;
 
 /// Where nobody says otherwise, and as far as the kernel has them.
@@ -29,10 +29,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
         controls,
         only_bulk: asked.bulk,
     };
-    let progress = Progress::weighted(&trial.steps());
-    let outcome = trial.run(&super::laboratory(), &|step, share| progress.set(step, share));
-    progress.clear();
-    let outcome = outcome?;
+    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&super::laboratory(), progress))?;
     if let Some(out) = out {
         write(out, &outcome)?;
     }
