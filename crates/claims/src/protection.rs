@@ -1,8 +1,8 @@
 //! What protection leaves of a link's loss and speed, from less than is worth protecting to what Table 1 of LinkGuardian's paper ends
 //! with: the table that whole fabrics are judged by.
 
-use wiremend_proto::link::{CopyCount, LossRate};
 use wiremend_runner::Runner;
+use wiremend_units::{CopyCount, LossRate};
 
 use crate::error::Error;
 use crate::ledger::number::LEVEL;

@@ -1,5 +1,5 @@
 //! Integers that carry their unit: time in picoseconds, rates in bit/s, sizes in bytes, identifiers that cannot
-//! be mixed up, and the 24-bit sequence numbers of `RoCE`. Beside them stands what all messages need about a name that is
+//! be mixed up, shares of lost frames, and the 24-bit sequence numbers of `RoCE`. Beside them stands what all messages need about a name that is
 //! not known: the [nearest](or_nearest) that is.
 //!
 //! Everything below the statistics computes with these types and never with floating point, so that the same
@@ -7,6 +7,7 @@
 
 mod bytes;
 mod id;
+mod loss;
 mod mix;
 mod psn;
 mod quantity;
@@ -16,6 +17,7 @@ mod time;
 
 pub use bytes::Bytes;
 pub use id::{FlowId, HostId, LaneId, LinkId, NodeId, QpNum, SwitchId};
+pub use loss::{CopyCount, LossRate};
 pub use mix::{mix, stream_seed};
 pub use psn::Psn;
 pub use quantity::{BadQuantity, parse_probability};

@@ -44,7 +44,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-model",
             "wiremend-fabric",
             "wiremend-fleet",
-            "wiremend-proto",
+            "wiremend-dataplane",
         ],
     ),
     (

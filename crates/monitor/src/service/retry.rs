@@ -1,14 +1,15 @@
 //! When to try Redis again, and what to say about it.
 
-use wiremend_monitor::bus::{Fault, Unfit};
 use wiremend_units::{Span, Time};
+
+use crate::bus::{Fault, Unfit};
 
 /// The server is tried again after this, then after twice as long, and so on.
 const PAUSE_MIN: Span = Span::from_ms(500);
 const PAUSE_MAX: Span = Span::from_ms(30_000);
 
 /// How a server that cannot be reached is tried again.
-pub(super) struct Retry {
+pub(crate) struct Retry {
     at: Time,
     pause: Span,
     /// It was said that it cannot be reached.
@@ -22,18 +23,18 @@ impl Default for Retry {
 }
 
 impl Retry {
-    pub(super) fn is_due(&self, now: Time) -> bool {
+    pub(crate) fn is_due(&self, now: Time) -> bool {
         now >= self.at
     }
 
     /// It answered. Whether that is news.
-    pub(super) fn on_success(&mut self) -> bool {
+    pub(crate) fn on_success(&mut self) -> bool {
         self.pause = PAUSE_MIN;
         std::mem::take(&mut self.said)
     }
 
     /// It did not. What is to be said, the first time.
-    pub(super) fn on_failure(&mut self, now: Time, why: &Unfit) -> Option<String> {
+    pub(crate) fn on_failure(&mut self, now: Time, why: &Unfit) -> Option<String> {
         self.at = now.saturating_add(self.pause);
         self.pause = (self.pause + self.pause).min(PAUSE_MAX);
         if std::mem::replace(&mut self.said, true) {

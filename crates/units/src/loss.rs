@@ -43,6 +43,20 @@ impl LossRate {
     }
 }
 
+/// How many copies of a frame that is asked for again are sent (LG §3.4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CopyCount {
+    /// So many.
+    Fixed(u8),
+    /// By LG Eq. 2 from the loss that is measured; from this one as long as nothing was measured.
+    Measured(LossRate),
+}
+
+impl CopyCount {
+    /// More copies of what is asked for are never sent.
+    pub const MAX: u8 = 4;
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

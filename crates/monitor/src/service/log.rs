@@ -1,32 +1,42 @@
-//! What a daemon says on stderr.
+//! What a service says while it runs, to people or to programs.
 
 use std::fmt::Display;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use wiremend_monitor::bus::Doing;
-use wiremend_monitor::control::{ControlEvent, Topology};
-use wiremend_monitor::{Config, Event, Foreseen, Name, Verdict};
 
-use crate::args::monitor::Log;
-use crate::terminal;
+use crate::bus::Doing;
+use crate::config::Config;
+use crate::control::{ControlEvent, Topology};
+use crate::daemon::Event;
+use crate::detector::Verdict;
+use crate::foresight::Foreseen;
+use crate::name::Name;
 
-/// Says what happens, to people or to programs.
-pub(super) struct Voice<'a> {
-    config: &'a Config,
-    log: Log,
+/// Who is told what happens.
+#[derive(Clone, Copy)]
+pub enum Log<'a> {
+    /// People: a line each.
+    Text(&'a dyn Fn(&str)),
+    /// Programs: an object each.
+    Json(&'a dyn Fn(Value)),
 }
 
-impl<'a> Voice<'a> {
-    pub(super) fn new(config: &'a Config, log: Log) -> Self {
+/// What the daemon of a node says.
+pub(super) struct NodeLog<'a> {
+    config: &'a Config,
+    log: Log<'a>,
+}
+
+impl<'a> NodeLog<'a> {
+    pub(super) fn new(config: &'a Config, log: Log<'a>) -> Self {
         Self { config, log }
     }
 
     pub(super) fn say(&self, events: &[Event]) {
         for event in events {
             match self.log {
-                Log::Text => terminal::say(&self.text(event)),
-                Log::Json => self.line(self.json(event)),
+                Log::Text(say) => say(&self.text(event)),
+                Log::Json(say) => say(self.of_node(self.json(event))),
             }
         }
     }
@@ -34,21 +44,21 @@ impl<'a> Voice<'a> {
     /// Says something that is about no link.
     pub(super) fn remark(&self, text: &str) {
         match self.log {
-            Log::Text => terminal::say(text),
-            Log::Json => self.line(json!({ "event": "remark", "text": text })),
+            Log::Text(say) => say(text),
+            Log::Json(say) => say(self.of_node(json!({ "event": "remark", "text": text }))),
         }
     }
 
-    fn line(&self, mut value: Value) {
+    fn of_node(&self, mut value: Value) -> Value {
         value["node"] = json!(self.config.node);
-        line(value);
+        value
     }
 
     fn json(&self, event: &Event) -> Value {
         let port = |link: &usize| &self.config.links[*link].port;
         match event {
-            Event::Saw { link, verdict } => of_port(saw_json(verdict), port(link)),
-            Event::Foresaw { link, foreseen } => of_port(foresaw_json(foreseen), port(link)),
+            Event::Saw { link, verdict } => of_port(verdict_json(verdict), port(link)),
+            Event::Foresaw { link, foreseen } => of_port(foreseen_json(foreseen), port(link)),
             Event::Did { link, doing } => json!({ "event": "did", "port": port(link), "doing": doing }),
             Event::Failed { link, why } => json!({ "event": "failed", "port": port(link), "why": why }),
             Event::Ousted => json!({ "event": "ousted" }),
@@ -58,8 +68,8 @@ impl<'a> Voice<'a> {
 
     fn text(&self, event: &Event) -> String {
         match event {
-            Event::Saw { link, verdict } => saw(&self.config.links[*link].port, verdict),
-            Event::Foresaw { link, foreseen } => foresaw(&self.config.links[*link].port, foreseen),
+            Event::Saw { link, verdict } => verdict_text(&self.config.links[*link].port, verdict),
+            Event::Foresaw { link, foreseen } => foreseen_text(&self.config.links[*link].port, foreseen),
             Event::Did { link, doing } => self.did(*link, doing),
             Event::Failed { link, why } => format!("{}: nothing was done: {why}", self.sent(*link)),
             Event::Ousted => {
@@ -84,7 +94,7 @@ impl<'a> Voice<'a> {
 }
 
 /// What a port sees.
-pub(super) fn saw(port: &impl Display, verdict: &Verdict) -> String {
+pub fn verdict_text(port: &impl Display, verdict: &Verdict) -> String {
     match verdict {
         Verdict::Raised(loss) => {
             let (errors, frames) = (loss.errors, loss.frames);
@@ -98,7 +108,7 @@ pub(super) fn saw(port: &impl Display, verdict: &Verdict) -> String {
 }
 
 /// What is to come at a port.
-pub(super) fn foresaw(port: &impl Display, foreseen: &Foreseen) -> String {
+pub fn foreseen_text(port: &impl Display, foreseen: &Foreseen) -> String {
     match foreseen {
         Foreseen::Raised(forecast) => format!(
             "{port}: will corrupt; error correction of {} codewords lets expect a loss of {:.1e}",
@@ -111,7 +121,7 @@ pub(super) fn foresaw(port: &impl Display, foreseen: &Foreseen) -> String {
 }
 
 /// What a port sees, for programs.
-pub(super) fn saw_json(verdict: &Verdict) -> Value {
+pub fn verdict_json(verdict: &Verdict) -> Value {
     let loss = match verdict {
         Verdict::Raised(loss) | Verdict::Moved(loss) => Some(*loss),
         Verdict::Cleared { .. } => None,
@@ -120,7 +130,7 @@ pub(super) fn saw_json(verdict: &Verdict) -> Value {
 }
 
 /// What is to come at a port, for programs.
-pub(super) fn foresaw_json(foreseen: &Foreseen) -> Value {
+pub fn foreseen_json(foreseen: &Foreseen) -> Value {
     let (Foreseen::Raised(forecast) | Foreseen::Cleared(forecast)) = foreseen;
     let raised = matches!(foreseen, Foreseen::Raised(_));
     json!({ "event": "foresaw", "raised": raised, "forecast": forecast })
@@ -131,30 +141,30 @@ fn of_port(mut value: Value, port: &Name) -> Value {
     value
 }
 
-/// Says what a planner does.
-pub(super) struct PlannerVoice<'a> {
+/// What a planner says.
+pub(super) struct PlannerLog<'a> {
     topology: &'a Topology,
-    log: Log,
+    log: Log<'a>,
 }
 
-impl<'a> PlannerVoice<'a> {
-    pub(super) fn new(topology: &'a Topology, log: Log) -> Self {
+impl<'a> PlannerLog<'a> {
+    pub(super) fn new(topology: &'a Topology, log: Log<'a>) -> Self {
         Self { topology, log }
     }
 
     pub(super) fn say(&self, events: &[ControlEvent]) {
         for event in events {
             match self.log {
-                Log::Text => terminal::say(&self.text(event)),
-                Log::Json => line(self.json(event)),
+                Log::Text(say) => say(&self.text(event)),
+                Log::Json(say) => say(self.json(event)),
             }
         }
     }
 
     pub(super) fn remark(&self, text: &str) {
         match self.log {
-            Log::Text => terminal::say(text),
-            Log::Json => line(json!({ "event": "remark", "text": text })),
+            Log::Text(say) => say(text),
+            Log::Json(say) => say(json!({ "event": "remark", "text": text })),
         }
     }
 
@@ -184,10 +194,4 @@ impl<'a> PlannerVoice<'a> {
             ControlEvent::Released => json!({ "event": "released" }),
         }
     }
-}
-
-fn line(mut value: Value) {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    value["time_s"] = json!(now.as_secs_f64());
-    eprintln!("{value}");
 }

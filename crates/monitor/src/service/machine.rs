@@ -8,16 +8,19 @@ use wiremend_dataplane::cable::{CableRequest, CableStatus};
 use wiremend_dataplane::control::{Unanswered, ask};
 use wiremend_dataplane::drive::Clock;
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
-use wiremend_monitor::bus::{Doing, Server};
-use wiremend_monitor::{
-    Config, Counted, CounterSource, Counters, Fec, Group, Machine, Reading, Sonic, Sysfs, counter_of,
-};
 use wiremend_units::Span;
 
-use crate::failure::Failure;
+use super::Error;
+use crate::bus::{Doing, Server};
+use crate::config::{Config, CounterSource};
+use crate::counter::Counters;
+use crate::daemon::Machine;
+use crate::foresight::Fec;
+use crate::port::{Counted, Reading};
+use crate::source::{Group, Sonic, Sysfs, counter_of};
 
 /// This machine.
-pub(super) struct ThisMachine {
+pub(crate) struct ThisMachine {
     config: Config,
     sysfs: Sysfs,
     /// By address: a switch of several chips has several.
@@ -29,14 +32,14 @@ pub(super) struct ThisMachine {
 }
 
 impl ThisMachine {
-    pub(super) fn new(config: &Config, sysfs: PathBuf, run_dir: PathBuf, clock: Clock) -> Self {
+    pub(crate) fn new(config: &Config, sysfs: PathBuf, run_dir: PathBuf, clock: Clock) -> Self {
         let is_own = sysfs.as_os_str() == Sysfs::ROOT;
         let sonics = sonics(config);
         Self { config: config.clone(), sysfs: Sysfs::new(sysfs), sonics, is_own, run_dir, clock }
     }
 
     /// Whether the ports are there that the file names.
-    pub(super) fn check(config: &Config, sysfs: &Path) -> Result<(), Failure> {
+    pub(crate) fn check(config: &Config, sysfs: &Path) -> Result<(), Error> {
         let mut wanted = config.links.iter().zip(&config.sources);
         if !wanted.any(|(_, source)| *source == CounterSource::Sysfs) {
             return Ok(());
@@ -44,7 +47,7 @@ impl ThisMachine {
         let net = sysfs.join("class/net");
         let entries = std::fs::read_dir(&net).map_err(|error| {
             let shown = net.display();
-            Failure::Environment(format!(
+            Error::Environment(format!(
                 "there are no interfaces below `{shown}` ({error}); say by --sysfs where they are"
             ))
         })?;
@@ -55,14 +58,14 @@ impl ThisMachine {
             if *source == CounterSource::Sysfs && !names.iter().any(|name| name == port) {
                 let known: Vec<&str> = names.iter().map(String::as_str).collect();
                 let why = wiremend_units::or_nearest("interface", port, &known);
-                return Err(Failure::Input(format!("link {port}: {why}")));
+                return Err(Error::Input(format!("link {port}: {why}")));
             }
         }
         Ok(())
     }
 
     /// What could not be read and has not been said yet.
-    pub(super) fn unsaid(&mut self) -> Vec<String> {
+    pub(crate) fn unsaid(&mut self) -> Vec<String> {
         let missing = self.sysfs.unsaid().into_iter();
         let mut unsaid: Vec<String> = missing
             .map(|missing| format!("`{}` is left out: {}", missing.file.display(), missing.why))
@@ -157,7 +160,7 @@ const SONIC_INTERVAL_MIN: Span = Span::from_ms(900);
 const SONIC_PATIENCE: Duration = Duration::from_millis(500);
 
 /// What the driver of an interface counts. One that does not answer counts nothing.
-pub(super) fn driver_counters(interface: &str) -> Counters {
+pub fn driver_counters(interface: &str) -> Counters {
     let mut counters = Counters::default();
     for (name, value) in wiremend_dataplane::net::statistics(interface).unwrap_or_default() {
         if let Some(counter) = counter_of(Group::Driver, &name) {

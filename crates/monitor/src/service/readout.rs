@@ -3,7 +3,7 @@
 //! Base units, `_total` for what only grows, `_ratio` for shares, and the label `device` as `node_exporter` has it. A planner shows only
 //! links that something is advised about: a fabric has too many that are well.
 
-use wiremend_measure::{Exposition, MetricKind};
+use wiremend_dataplane::metrics::{Exposition, Kind as MetricKind};
 
 use crate::bus::Doing;
 use crate::control::Overview;
@@ -77,7 +77,7 @@ impl Readout {
                 bit_errors: foresight.bit_error_ratio(),
             }
         };
-        let ports = (0..daemon.links().len()).map(port).collect();
+        let ports = (0..daemon.link_count()).map(port).collect();
         Self { ports, tally: daemon.tally(), speaks: daemon.speaks(), ..Self::default() }
     }
 

@@ -113,7 +113,7 @@ fn causes_that_are_known_are_found() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
-    let documented = include_str!("../../../../../docs/monitor.md");
+    let documented = include_str!("../../../../docs/monitor.md");
     for row in matrix(&found) {
         assert!(documented.contains(&row), "docs/monitor.md lacks\n{}", matrix(&found).join("\n"));
     }
