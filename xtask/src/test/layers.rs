@@ -31,10 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "wiremend-proto",
         ],
     ),
-    (
-        "wiremend-dataplane",
-        &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-measure", "wiremend-proto"],
-    ),
+    ("wiremend-dataplane", &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-proto"]),
     ("wiremend-report", &["wiremend-units", "wiremend-measure"]),
     (
         "wiremend-monitor",
