@@ -83,7 +83,7 @@ pub enum FlowSource {
 pub struct Effort {
     /// Seconds on two quiet cores, about.
     pub seconds: f64,
-    /// The first of [`RUNS`] seeds.
+    /// The first of four seeds for each trial.
     pub seed: u64,
 }
 

@@ -1,6 +1,6 @@
 //! TCP of the kernel over a chain: what corruption does to it, and what protection gives back.
 //!
-//! [`bulk`] sends as much as congestion control lets it, [`request`] a little at a time. A [`trial`] runs both in three
+//! `bulk` sends as much as congestion control lets it, `request` a little at a time. A [`Trial`] runs both in three
 //! [`State`](wiremend_report::lab::State)s of the chain, one after the other and again from the start, so that what else the machine does hits all alike.
 
 pub(crate) mod bulk;
