@@ -150,9 +150,9 @@ impl Memory {
         let print = mix(mix(ends) ^ u64::from(frame.ip_id) << 16 ^ u64::from(frame.entropy));
         // Two frames that share a place in one switch must not share it in all, or they would hide each other for ever.
         let print = mix(print ^ u64::from(switch.0) << 32);
-        let place = ((print >> 32) as usize * self.entries) >> 32;
+        let place = ((print >> 32) * self.entries as u64) >> 32;
         let new = Seen { at: now, tag: print as u32, ttl: frame.ttl };
-        let old = std::mem::replace(&mut seen[place], new);
+        let old = std::mem::replace(&mut seen[place as usize], new);
         old.tag == new.tag && old.ttl > new.ttl && now.since(old.at) <= self.window
     }
 }
