@@ -12,13 +12,13 @@ use wiremend_scenario::Scenario;
 use wiremend_units::{FlowId, LinkId, NodeId, Span, SwitchId, Time};
 
 use crate::build::{self, BuildError, Built, Files};
-use crate::deadlock::{Deadlock, PauseInterval};
+use crate::engine::{Ending, Limits, Observer, Part, Ran, run};
 use crate::host::HostCounters;
-use crate::lossless::{self, PauseCounters, SwitchCounters};
+use crate::link::LaneCounters;
 use crate::network::Network;
-use crate::part::Part;
 use crate::protect::{self, EndCounters};
-use crate::run::{self, Ending, Limits, Observer, Ran};
+use crate::switch::deadlock::{Deadlock, PauseInterval};
+use crate::switch::{PauseCounters, SwitchCounters, lossless};
 
 /// How to run a scenario, besides what it says itself.
 #[derive(Clone, Debug)]
@@ -100,23 +100,6 @@ pub struct Results {
     pub in_flight: u64,
     /// What a reader of all this should know of the scenario.
     pub notes: Vec<String>,
-}
-
-/// What one direction of a link counts.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct LaneCounters {
-    /// Frames that have crossed, corrupted ones included.
-    pub tx_frames: u64,
-    /// Bytes of these, MAC header to FCS.
-    pub tx_bytes: u64,
-    /// Frames corrupted.
-    pub corrupted: u64,
-    /// Frames dropped for want of room before it.
-    pub dropped: u64,
-    /// Frames marked before it.
-    pub marked: u64,
-    /// What was trimmed before it.
-    pub trims: Trims,
 }
 
 impl Simulation {

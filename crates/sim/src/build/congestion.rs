@@ -6,8 +6,8 @@ use wiremend_scenario::{
 };
 
 use super::longest::Longest;
-use crate::mark::Curve;
 use crate::network::Network;
+use crate::switch::Curve;
 
 /// The algorithm of all connections.
 pub(super) fn algorithm(transport: &Transport) -> cc::Algorithm {

@@ -14,8 +14,8 @@ mod route;
 mod selective;
 mod tcp;
 mod topology;
-mod trim;
-mod trimming;
+mod trim_switch;
+mod trim_transport;
 mod workload;
 
 use std::sync::Arc;
@@ -26,22 +26,15 @@ use wiremend_proto::{cc, rc};
 use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, Place, Ports, QueuePairs, Recovery, Scenario};
 use wiremend_units::{Bytes, LaneId, Span, Time, stream_seed};
 
-use crate::detour::Detours;
-use crate::egress::Egress;
+use crate::engine::{Limits, Memory, Part, Script};
+use crate::event::{Queue, Sources};
 use crate::host::{Host, Tally};
-use crate::lossless::Lossless;
-use crate::mark::Marking;
-use crate::network::{Engine, Latencies, Network, Transport, purpose};
-use crate::part::Part;
-use crate::queue::Queue;
-use crate::rare::Rare;
-use crate::repeat::{Repeaters, Repeats};
-use crate::run::{Limits, Memory};
-use crate::schedule::Schedule;
-use crate::script::Script;
+use crate::link::Wires;
+use crate::network::{Engine, Latencies, Network, Repeats, Transport, purpose};
+use crate::port::{Egress, Schedule};
+use crate::protect::Rare;
 use crate::simulation::Options;
-use crate::source::Sources;
-use crate::wires::Wires;
+use crate::switch::{Detours, Lossless, Marking, Repeaters};
 
 pub use route::{Phase, phases};
 pub(crate) use topology::links;
@@ -116,7 +109,7 @@ pub(crate) fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -
     let detours =
         Detours::new(net.graph.switch_count() as usize, &route::place(scenario, &net.graph)?).map(Arc::new);
     let mut notes = notes(scenario, &net);
-    let trim = trim::plan(scenario, &net, &memories, &mut notes)?;
+    let trim = trim_switch::plan(scenario, &net, &memories, &mut notes)?;
     let memory_of = |lane: LaneId| memories[net.switch_at(lane.reverse())?.index()];
     let limited = |lane| memory_of(lane).filter(|_| scenario.switch.lossless.is_none());
     let buffers_max = net.graph.lanes().map(limited).collect();
@@ -206,9 +199,12 @@ fn connected(scenario: &Scenario, options: &Options) -> Result<Network, BuildErr
 
 /// What a reader should know before the run.
 fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
-    let of_net =
-        [trimming::hasty(scenario, net), congestion::unreachable(scenario, net), tcp::note(scenario, net)];
-    let notes = [balance::note(scenario), trimming::note(scenario)].into_iter().chain(of_net);
+    let of_net = [
+        trim_transport::hasty(scenario, net),
+        congestion::unreachable(scenario, net),
+        tcp::note(scenario, net),
+    ];
+    let notes = [balance::note(scenario), trim_transport::note(scenario)].into_iter().chain(of_net);
     notes.flatten().collect()
 }
 
@@ -221,13 +217,13 @@ struct PortKinds {
     settling: Vec<LaneId>,
     /// By lane.
     buffers_max: Vec<Option<Bytes>>,
-    trim: Option<trim::Plan>,
+    trim: Option<trim_switch::Plan>,
 }
 
 fn ports(
     scenario: &Scenario,
     options: &Options,
-    trim: Option<trim::Plan>,
+    trim: Option<trim_switch::Plan>,
     buffers_max: Vec<Option<Bytes>>,
     settling: impl Iterator<Item = LaneId>,
 ) -> PortKinds {

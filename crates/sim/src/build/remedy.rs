@@ -2,9 +2,9 @@
 
 use wiremend_scenario::Scenario;
 
-use crate::deadlock::{Observer, Passage, PauseLog, Probes, Watchdog};
-use crate::part::Part;
+use crate::engine::Part;
 use crate::simulation::Options;
+use crate::switch::deadlock::{Observer, Passage, PauseLog, Probes, Watchdog};
 
 /// The observer with full sight; none without lossless switches.
 pub(super) fn observer(scenario: &Scenario) -> Option<Observer> {

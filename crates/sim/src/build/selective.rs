@@ -5,7 +5,7 @@ use wiremend_scenario::{Recovery, SelectiveRepeat, Tracking, Transport, Within};
 use wiremend_units::Span;
 
 use super::longest::Longest;
-use super::trimming;
+use super::trim_transport;
 use crate::network::{Engine, Network};
 
 /// The engine of all connections.
@@ -16,7 +16,7 @@ pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
         Recovery::TimeoutOnly => sr::Scheme::TimeoutOnly,
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
-        Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trimming::engine(transport, net),
+        Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trim_transport::engine(transport, net),
     };
     let table = transport.selective_repeat.as_ref().map(|table| table.value).unwrap_or_default();
     let config = configure(transport, &table, scheme, net);

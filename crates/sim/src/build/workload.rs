@@ -15,8 +15,8 @@ use super::{BuildError, Files};
 use crate::app::{
     App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
 };
+use crate::engine::Memory;
 use crate::network::{Network, purpose};
-use crate::run::Memory;
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;

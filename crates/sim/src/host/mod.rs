@@ -5,6 +5,7 @@
 //! paused ([`nic`]).
 //! [`connection`] is the requester's side of a connection, [`context`] the responder's; [`engine`] holds their schemes.
 
+mod cause;
 mod connection;
 mod context;
 mod engine;
@@ -28,9 +29,8 @@ use self::nic::Nic;
 use self::stack::Stack;
 use crate::app::{Action, Placed};
 use crate::frame::{Frame, Kind};
-use crate::network::{Network, Protocol};
-use crate::notice::{News, Notice};
-use crate::wires::Wires;
+use crate::link::Wires;
+use crate::network::{Network, News, Notice, Protocol};
 
 pub(crate) struct Host {
     id: HostId,

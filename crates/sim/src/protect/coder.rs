@@ -10,11 +10,9 @@ use wiremend_wire::Trailer;
 
 use super::depth::Depth;
 use super::guard::Protocol;
-use super::header::{Block, Header};
 use super::take_head;
-use crate::frame::Frame;
-use crate::store::FrameId;
-use crate::wires::Wires;
+use crate::frame::{Block, Frame, FrameId, Header};
+use crate::link::Wires;
 
 /// One end of a link with error correction.
 pub(crate) struct Coder {

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use wiremend_scenario::Sample;
 use wiremend_units::{LaneId, Span, Time};
 
-use crate::wires::Wires;
+use crate::link::Wires;
 
 /// Measures the loss of a lane until it is too high.
 pub(crate) struct Gauge {

@@ -6,7 +6,7 @@ use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
 use wiremend_units::{LaneId, Time};
 
 use super::{Coder, Gauge, Prototype};
-use crate::store::FrameId;
+use crate::frame::FrameId;
 
 /// One end of a protected link.
 pub(crate) struct Guard {

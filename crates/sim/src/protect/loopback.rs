@@ -9,8 +9,7 @@ use std::collections::VecDeque;
 use wiremend_proto::link::paper::{CELL_BYTES, Number};
 use wiremend_units::{Bytes, LaneId, Rate, Span, Time};
 
-use crate::frame::GAP_BYTES;
-use crate::store::FrameId;
+use crate::frame::{FrameId, GAP_BYTES};
 
 /// How fast buffers turn.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use wiremend_units::{LaneId, SwitchId, Time};
 
 use super::guard::Protocol;
 use super::loopback::{Side, Turning};
-use crate::wires::Wires;
+use crate::link::Wires;
 
 /// Where a port of the prototype keeps frames.
 pub(crate) enum Home {

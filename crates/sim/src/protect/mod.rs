@@ -9,31 +9,29 @@ mod coder;
 mod depth;
 mod gauge;
 mod guard;
-mod header;
 mod loopback;
 mod memory;
 mod missing;
 mod prototype;
+mod rare;
 
 pub(crate) use coder::Coder;
 pub(crate) use gauge::{Gauge, Start};
 pub use guard::EndCounters;
 pub(crate) use guard::{Guard, Order, Protocol, named};
-pub(crate) use header::Headers;
-pub use header::{Header, HeaderId};
 pub(crate) use loopback::{Loopback, Turn};
 pub(crate) use memory::Home;
 pub(crate) use prototype::{Prototype, Room};
+pub(crate) use rare::Rare;
 
 use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict};
 use wiremend_proto::link::{Disposal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::egress::Egress;
-use crate::frame::{Frame, Kind};
-use crate::lossless::Lossless;
-use crate::store::FrameId;
-use crate::wires::Wires;
+use crate::frame::{Frame, FrameId, Header, HeaderId, Kind};
+use crate::link::Wires;
+use crate::port::Egress;
+use crate::switch::Lossless;
 use loopback::{Side, Step, Turning};
 use prototype::Next;
 

@@ -10,11 +10,10 @@ use wiremend_wire::Quanta;
 
 use super::depth::Depth;
 use super::guard::Seen;
-use super::header::Header;
 use super::loopback::{Side, Turning, cells};
 use super::memory::Home;
 use super::missing::Missing;
-use crate::store::FrameId;
+use crate::frame::{FrameId, Header};
 
 /// One end of a link that the prototype protects.
 pub(crate) struct Prototype {

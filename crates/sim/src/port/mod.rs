@@ -1,0 +1,9 @@
+//! What the port of a switch is made of: queues by class, who goes next, and who must wait.
+
+mod egress;
+mod pause;
+mod schedule;
+
+pub(crate) use egress::{CLASSES, Egress, Taken, Waiting};
+pub(crate) use pause::{Hold, Pauses};
+pub(crate) use schedule::Schedule;
