@@ -33,13 +33,13 @@ mod protect;
 mod simulation;
 mod switch;
 
-pub use build::{BuildError, Files, Phase, network, phases};
+pub use build::{BuildError, Files, Options, Phase, Plan, network, phases};
 pub use engine::{Ending, Observer, Progress};
 pub use frame::{Frame, Header, HeaderId, Kind, Probe};
 pub use host::HostCounters;
 pub use link::LaneCounters;
 pub use observe::{Capture, Captured};
 pub use protect::EndCounters;
-pub use simulation::{Options, Results, Simulation};
+pub use simulation::{Results, Simulation};
 pub use switch::deadlock::{Deadlock, PauseInterval};
 pub use switch::{PauseCounters, SwitchCounters};

@@ -43,13 +43,10 @@ pub(super) fn plan(
     let sizes = sizes(scenario, net, notes);
     let classes = shares(scenario);
     let (mut thresholds, mut schedules) = (Vec::new(), Vec::new());
-    let round_trip = trim.threshold.is_none().then(|| base_round_trip(net));
+    let usual = trim.threshold.map_or_else(|| Err(base_round_trip(net)), Ok);
     for lane in net.graph.lanes() {
         let rate = net.lanes[lane.index()].rate;
-        let threshold = match (trim.threshold, round_trip) {
-            (Some(bytes), _) => bytes,
-            (None, round_trip) => rate.bytes_in(round_trip.expect("measured above")),
-        };
+        let threshold = usual.unwrap_or_else(|round_trip| rate.bytes_in(round_trip));
         let memory = net.switch_at(lane.reverse()).and_then(|switch| memories[switch.index()]);
         if let Some(buffer) = memory.filter(|buffer| *buffer < threshold) {
             let what = format!(

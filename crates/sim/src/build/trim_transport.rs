@@ -2,9 +2,10 @@
 
 use wiremend_proto::dcp::{Config, Fetch, Flow, Hints, Parameters, Tracking};
 use wiremend_proto::rc;
-use wiremend_scenario::{Dcp, DcpTracking, Family, Recovery, Scenario, Transport, Within};
+use wiremend_scenario::{Dcp, DcpTracking, Family, Placed, Recovery, Scenario, Transport, Within};
 use wiremend_units::Span;
 
+use super::BuildError;
 use super::longest::Longest;
 use crate::network::{Engine, Network};
 
@@ -13,15 +14,16 @@ const TIMEOUT: Span = Span::from_ms(8);
 const ROUND_TRIPS: u64 = 4;
 
 /// The engine of all connections.
-pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
+pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Engine, BuildError> {
     let table = transport.dcp.as_ref().map(|table| table.value).unwrap_or_default();
     let longest = Longest::of(net);
     let window = transport.window.max().map_or(longest.packets, Within::get);
     let timeout = table.timeout.unwrap_or_else(|| TIMEOUT.max(longest.round_trip * ROUND_TRIPS));
     let base = rc::Config { window, timeout: Some(timeout), ..net.transport.config.clone() };
     let config = Config { base, parameters: parameters(transport.recovery, &table, window) };
-    config.check().expect("the scenario was checked");
-    Engine::Trimming(Box::new(config))
+    let place = transport.dcp.as_ref().map_or(transport.place, |table| table.place);
+    config.check().map_err(|what| BuildError::at(place, what))?;
+    Ok(Engine::Trimming(Box::new(config)))
 }
 
 fn parameters(scheme: Recovery, table: &Dcp, window: u32) -> Parameters {

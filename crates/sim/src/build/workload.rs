@@ -82,7 +82,10 @@ impl Maker<'_> {
                 Ok(vec![(src, App::Stream(stream))])
             }
             Kind::List(kind) => self.list(kind),
-            Kind::Allreduce(_) | Kind::Alltoall(_) => self.collective(),
+            Kind::Allreduce(kind) => Collective::allreduce(self.scenario, self.workload.place, kind)
+                .map(|all| self.collective(&all)),
+            Kind::Alltoall(kind) => Collective::alltoall(self.scenario, self.workload.place, kind)
+                .map(|all| self.collective(&all)),
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
                 let raw = Raw {
@@ -172,9 +175,8 @@ impl Maker<'_> {
         Ok(lists(planned))
     }
 
-    fn collective(&self) -> Result<Apps, BuildError> {
-        let collective = Collective::of(self.scenario, self.workload)?.expect("it is one");
-        Ok(collective.apps(self.workload.start, self.first_flow))
+    fn collective(&self, collective: &Collective) -> Apps {
+        collective.apps(self.workload.start, self.first_flow)
     }
 
     fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Apps, BuildError> {

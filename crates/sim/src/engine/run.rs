@@ -226,30 +226,27 @@ fn work(part: &mut Part, shared: &Shared<'_>, mut leader: Option<&mut Leader<'_>
 }
 
 fn post_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
-    for (to, outbox) in part.wires.outbox.iter_mut().enumerate() {
+    for (to, outbox) in part.lanes.outbox.iter_mut().enumerate() {
         if !outbox.is_empty() {
             std::mem::swap(&mut *lock(&shared.mail[to][me]), outbox);
         }
     }
     let mut seen = lock(&shared.seen[me]);
     seen.rows.append(&mut part.tally.rows);
-    seen.captured.append(&mut part.wires.watch.captured);
+    seen.captured.append(&mut part.lanes.watch.captured);
     seen.samples.append(&mut part.samples);
 }
 
 fn collect_mail(part: &mut Part, shared: &Shared<'_>, me: usize) {
     for mail in &shared.mail[me] {
         let mut mail = lock(mail);
-        part.wires.take_over(&mut mail);
-        for notice in mail.notices.drain(..) {
-            part.deliver(notice);
-        }
+        part.take_over(&mut mail);
     }
     let state = &shared.state[me];
-    let next = part.wires.queue.next_time().unwrap_or(Time::MAX);
+    let next = part.lanes.queue.next_time().unwrap_or(Time::MAX);
     state.next.store(next.as_ps(), Ordering::Relaxed);
     state.open.store(part.tally.open, Ordering::Relaxed);
-    state.in_flight.store(part.wires.under_way(), Ordering::Relaxed);
+    state.in_flight.store(part.lanes.under_way(), Ordering::Relaxed);
 }
 
 /// The end of the next window, or of the run.

@@ -4,4 +4,4 @@ mod queue;
 mod source;
 
 pub(crate) use queue::{Queue, Source};
-pub(crate) use source::{Happening, Sources};
+pub(crate) use source::{Event, Sources};

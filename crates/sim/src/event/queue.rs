@@ -30,16 +30,16 @@ pub(crate) struct Queue {
     /// When each source's event is due, or [`NEVER`].
     due: Vec<u64>,
     /// The bucket being emptied, last event first. May hold events that were moved since; see [`Queue::pop`].
-    current: Vec<Event>,
+    current: Vec<Pending>,
     /// Number of the current bucket, counted from time zero.
     cursor: u64,
     turned: bool,
     /// Events at least a turn of the wheel away. May hold events that were moved since.
-    far: BinaryHeap<Reverse<Event>>,
+    far: BinaryHeap<Reverse<Pending>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
+struct Pending {
     time: u64,
     /// Fair tie-breaker above, source below.
     tie: u64,
@@ -84,7 +84,7 @@ impl Queue {
         } else if bucket - self.cursor < self.heads.len() as u64 {
             self.link(bucket, source.0);
         } else {
-            let event = self.event(time, source.0);
+            let event = self.pending(time, source.0);
             self.far.push(Reverse(event));
         }
     }
@@ -189,9 +189,9 @@ impl Queue {
     }
 
     #[inline]
-    fn event(&self, time: u64, source: u32) -> Event {
+    fn pending(&self, time: u64, source: u32) -> Pending {
         let fair = mix(self.seed ^ time ^ (u64::from(source) << 40));
-        Event { time, tie: fair & !u64::from(u32::MAX) | u64::from(source) }
+        Pending { time, tie: fair & !u64::from(u32::MAX) | u64::from(source) }
     }
 
     #[inline]
@@ -204,7 +204,7 @@ impl Queue {
 
     #[inline]
     fn insert_current(&mut self, time: u64, source: Source) {
-        let event = self.event(time, source.0);
+        let event = self.pending(time, source.0);
         let place = self.current.iter().rposition(|other| *other > event).map_or(0, |index| index + 1);
         self.current.insert(place, event);
     }
@@ -311,7 +311,7 @@ impl Queue {
         let mut source = std::mem::replace(&mut self.heads[index], NONE);
         self.occupied[index / 64] &= !(1 << (index % 64));
         while source != NONE {
-            let event = self.event(self.due[source as usize], source);
+            let event = self.pending(self.due[source as usize], source);
             self.current.push(event);
             source = self.next[source as usize];
         }
@@ -321,7 +321,7 @@ impl Queue {
     }
 }
 
-impl Event {
+impl Pending {
     #[inline]
     const fn source(self) -> u32 {
         self.tie as u32

@@ -14,7 +14,7 @@ pub(crate) struct Sources {
 
 /// What happens when an event is due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Happening {
+pub(crate) enum Event {
     /// The first frame of a lane arrives.
     Arrival(LaneId),
     /// A port that something waits for falls free.
@@ -73,22 +73,22 @@ impl Sources {
     }
 
     #[inline]
-    pub(crate) fn happening(self, source: Source) -> Happening {
+    pub(crate) fn event(self, source: Source) -> Event {
         let number = source.0;
         if number < self.lanes {
-            return Happening::Arrival(LaneId(number));
+            return Event::Arrival(LaneId(number));
         }
         if number < 2 * self.lanes {
-            return Happening::PortFree(LaneId(number - self.lanes));
+            return Event::PortFree(LaneId(number - self.lanes));
         }
         let rest = number - 2 * self.lanes;
         let host = HostId(rest % self.hosts);
         match rest / self.hosts {
-            0 => Happening::App(host),
-            1 => Happening::Timer(host),
-            2 => Happening::Inbox(host),
-            _ if rest - 3 * self.hosts < self.switches => Happening::Inside(SwitchId(rest - 3 * self.hosts)),
-            _ => Happening::Script,
+            0 => Event::App(host),
+            1 => Event::Timer(host),
+            2 => Event::Inbox(host),
+            _ if rest - 3 * self.hosts < self.switches => Event::Inside(SwitchId(rest - 3 * self.hosts)),
+            _ => Event::Script,
         }
     }
 }

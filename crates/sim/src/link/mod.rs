@@ -1,10 +1,10 @@
 //! Lanes, one direction of a link each: how a frame leaves a node and reaches the next.
 
+mod lanes;
 mod port;
 mod ring;
-mod wires;
 
-pub(crate) use port::{Port, PortFlags};
+pub use lanes::LaneCounters;
+pub(crate) use lanes::{Lanes, Outbox};
+pub(crate) use port::{Intake, Port, Wire};
 pub(crate) use ring::{Pool, Ring};
-pub use wires::LaneCounters;
-pub(crate) use wires::{Outbox, Wires};

@@ -1,4 +1,4 @@
-//! The sending end of a lane: when it is free, and what sets it apart.
+//! The sending end of a lane: when it is free, and what becomes of a frame that is handed to it.
 
 use wiremend_units::{Bytes, LaneId, Rate, Span, Time};
 
@@ -15,67 +15,53 @@ pub(crate) struct Port {
     pub(crate) dropped: u64,
     /// Picoseconds a byte takes, if that is a whole number; else 0.
     pub(crate) ps_per_byte: u32,
-    pub(crate) flags: PortFlags,
     /// The part that the lane's other end belongs to.
     pub(crate) to_part: u16,
+    pub(crate) intake: Intake,
+    pub(crate) wire: Wire,
 }
 
 const _: () = assert!(size_of::<Port>() == 32);
 
-/// What sets a port apart from the plain, unlimited, clean first-in-first-out one inside a part.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct PortFlags {
-    bits: u16,
+/// What becomes of a frame that a switch hands to a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Intake {
+    /// Its departure is settled at once, behind all that were settled before it.
+    Settle,
+    /// The same if the wire is free; else it is for the port's kind to say.
+    SettleIfFree,
+    /// It is for the port's kind to say.
+    Queue,
 }
 
-impl PortFlags {
-    pub(crate) const IMPAIRED: u16 = 1;
-    pub(crate) const EGRESS: u16 = 2;
-    pub(crate) const REMOTE: u16 = 4;
-    pub(crate) const WATCHED: u16 = 8;
-    /// What is handed to it may be marked.
-    pub(crate) const MARKING: u16 = 16;
-    /// It is the end of a protected link.
-    pub(crate) const GUARDED: u16 = 32;
-    /// It is a switch's.
-    pub(crate) const SWITCH: u16 = 64;
-    /// It is a lossless switch's.
-    pub(crate) const LOSSLESS: u16 = 128;
-    /// Of a lossless switch: something waits, or a class is or may be held.
-    pub(crate) const OCCUPIED: u16 = 256;
-    /// Of a lossless switch: it has something to say to its neighbour.
-    pub(crate) const SPEAKING: u16 = 512;
-    /// Of a lossless switch: departures of the past may be settled when somebody asks.
-    pub(crate) const LAZY: u16 = 1024;
-    /// Of a lossless switch: a watchdog throws away what comes for some class.
-    pub(crate) const STORMING: u16 = 2048;
+/// What a frame meets on the wire beyond time.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Wire {
+    bits: u8,
+}
 
-    /// What is handed to it may be cut to its headers.
-    pub(crate) const TRIMMING: u16 = 4096;
+impl Wire {
+    /// It corrupts frames.
+    pub(crate) const IMPAIRED: u8 = 1;
+    /// It ends in another part.
+    pub(crate) const REMOTE: u8 = 2;
+    /// Somebody wants to see what leaves over it.
+    pub(crate) const WATCHED: u8 = 4;
 
-    /// Frames wait in its queues: it does not settle departures when they come.
-    pub(crate) const QUEUEING: u16 = 8192;
-
-    /// What a frame meets on the wire beyond time.
-    pub(crate) const MARKED: u16 = Self::IMPAIRED | Self::REMOTE | Self::WATCHED;
-
-    pub(crate) const fn new(bits: u16) -> Self {
-        Self { bits }
+    /// Nothing but time.
+    #[inline]
+    pub(crate) const fn is_plain(self) -> bool {
+        self.bits == 0
     }
 
     #[inline]
-    pub(crate) const fn has(self, flag: u16) -> bool {
-        self.bits & flag != 0
+    pub(crate) const fn has(self, bit: u8) -> bool {
+        self.bits & bit != 0
     }
 
-    #[inline]
-    pub(crate) const fn set(&mut self, flag: u16) {
-        self.bits |= flag;
-    }
-
-    #[inline]
-    pub(crate) const fn clear(&mut self, flag: u16) {
-        self.bits &= !flag;
+    pub(crate) const fn set(&mut self, bit: u8) {
+        self.bits |= bit;
     }
 }
 

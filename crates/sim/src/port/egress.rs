@@ -9,9 +9,9 @@ use std::collections::VecDeque;
 
 use wiremend_units::{Span, Time};
 
-use crate::frame::{FrameId, GAP_BYTES};
-use crate::memory::prefetch;
-use crate::port::{Hold, Pauses, Schedule};
+use super::waiting::{ClassQueue, Waiting};
+use super::{Hold, Pauses, Schedule};
+use crate::frame::FrameId;
 
 pub(crate) const CLASSES: usize = 8;
 
@@ -30,7 +30,7 @@ pub(crate) struct Egress {
     bounded: bool,
     /// The class that has memory of its own; [`CLASSES`] if none has.
     apart: u8,
-    queues: [Queue; CLASSES],
+    queues: [ClassQueue; CLASSES],
     /// Bytes of that class that wait, and how many may.
     apart_bytes: u64,
     apart_bytes_max: u64,
@@ -44,30 +44,7 @@ pub(crate) struct Egress {
     leaving: VecDeque<(Time, u32)>,
 }
 
-const _: () = assert!(std::mem::offset_of!(Egress, queues) + size_of::<Queue>() <= 64);
-
-/// The frames of one class that wait, and the time that they will take. The first lies here, so that a departure does
-/// not wait for memory of the others.
-struct Queue {
-    /// Or none.
-    first: Waiting,
-    behind: VecDeque<Waiting>,
-    backlog: Span,
-}
-
-/// A frame at a port: its bytes, where it came in, and the time it needs of the wire.
-#[derive(Clone, Copy)]
-pub(crate) struct Waiting {
-    pub(crate) frame: FrameId,
-    pub(crate) len: u16,
-    pub(crate) ingress: u16,
-    pub(crate) cost: Span,
-}
-
-const _: () = assert!(size_of::<Waiting>() == 16);
-
-/// Frames that wait behind the first, in one line of the cache.
-const ENTRIES_A_LINE: usize = 64 / size_of::<Waiting>();
+const _: () = assert!(std::mem::offset_of!(Egress, queues) + size_of::<ClassQueue>() <= 64);
 
 /// What became of a frame offered to a port.
 #[derive(PartialEq, Eq, Debug)]
@@ -99,7 +76,7 @@ impl Egress {
             immediate,
             bounded: buffer_bytes_max.is_some(),
             apart: CLASSES as u8,
-            queues: std::array::from_fn(|_| Queue::new()),
+            queues: std::array::from_fn(|_| ClassQueue::new()),
             apart_bytes: 0,
             apart_bytes_max: 0,
             buffer_bytes_max: buffer_bytes_max.unwrap_or(u64::MAX),
@@ -109,11 +86,6 @@ impl Egress {
             pauses: Pauses::new(),
             leaving: VecDeque::new(),
         }
-    }
-
-    /// Departures are settled when frames come, so that nothing waits here.
-    pub(crate) fn is_immediate(&self) -> bool {
-        self.immediate
     }
 
     /// Gives a class memory of its own: what waits in it takes no room from others.
@@ -197,7 +169,7 @@ impl Egress {
             self.schedule.next(ready, |class| queues[class].need())?
         };
         let queue = &mut self.queues[class];
-        let waiting = queue.pop().expect("a class that is ready has a frame");
+        let waiting = queue.pop()?;
         if queue.is_empty() {
             self.occupied &= !(1 << class);
             if self.strict >> class & 1 == 0 {
@@ -314,8 +286,7 @@ impl Egress {
         if !self.bounded {
             return true;
         }
-        while self.leaving.front().is_some_and(|(done, _)| *done <= now) {
-            let (_, bytes) = self.leaving.pop_front().expect("the front was there");
+        while let Some((_, bytes)) = self.leaving.pop_front_if(|(done, _)| *done <= now) {
             self.leaving_bytes -= u64::from(bytes);
         }
         self.leaving_bytes + self.queued_bytes + u64::from(len) <= self.buffer_bytes_max
@@ -329,71 +300,12 @@ impl Egress {
     }
 }
 
-impl Queue {
-    const fn new() -> Self {
-        Self { first: Waiting::NONE, behind: VecDeque::new(), backlog: Span::ZERO }
-    }
-
-    #[inline]
-    fn is_empty(&self) -> bool {
-        self.first.frame == FrameId::NONE
-    }
-
-    #[inline]
-    fn front(&self) -> Option<&Waiting> {
-        (!self.is_empty()).then_some(&self.first)
-    }
-
-    #[inline]
-    fn push(&mut self, waiting: Waiting) {
-        self.backlog += waiting.cost;
-        if self.is_empty() {
-            self.first = waiting;
-        } else {
-            self.behind.push_back(waiting);
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<Waiting> {
-        if self.is_empty() {
-            return None;
-        }
-        let first = std::mem::replace(&mut self.first, self.behind.pop_front().unwrap_or(Waiting::NONE));
-        self.backlog = self.backlog - first.cost;
-        if let Some(soon) = self.behind.get(ENTRIES_A_LINE - 1) {
-            prefetch(soon);
-        } else if self.behind.is_empty() {
-            // The next ones start at the front again: a queue that was long once does not go round its memory for ever.
-            self.behind.clear();
-        }
-        Some(first)
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Waiting> {
-        self.front().into_iter().chain(&self.behind)
-    }
-
-    /// Bytes of the wire that the first frame takes.
-    fn need(&self) -> u32 {
-        self.front().map_or(0, Waiting::wire_bytes)
-    }
-}
-
-impl Waiting {
-    const NONE: Self = Self { frame: FrameId::NONE, len: 0, ingress: 0, cost: Span::ZERO };
-
-    fn wire_bytes(&self) -> u32 {
-        u32::from(self.len) + GAP_BYTES as u32
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::frame::{Frame, Store};
+    use crate::frame::{Frame, GAP_BYTES, Store};
 
     /// A port on a wire that takes a nanosecond a byte, with a record of what left.
     struct Line {

@@ -3,7 +3,9 @@
 mod egress;
 mod pause;
 mod schedule;
+mod waiting;
 
-pub(crate) use egress::{CLASSES, Egress, Taken, Waiting};
+pub(crate) use egress::{CLASSES, Egress, Taken};
 pub(crate) use pause::{Hold, Pauses};
 pub(crate) use schedule::Schedule;
+pub(crate) use waiting::Waiting;

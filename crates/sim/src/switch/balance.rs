@@ -4,7 +4,6 @@
 
 use wiremend_units::{LaneId, Span, SwitchId, Time, mix, stream_seed};
 
-use crate::link::{PortFlags, Wires};
 use crate::network::{Way, purpose};
 
 /// What the switches of a part remember.
@@ -50,39 +49,36 @@ impl Balancer {
         }
     }
 
-    /// One of several ways for a packet of that class.
+    /// One of several ways for a packet; `queued`: what it would wait for at a port.
     #[inline]
     pub(crate) fn choose(
         &mut self,
         now: Time,
         switch: SwitchId,
         way: Way,
-        class: u8,
         lanes: &[LaneId],
-        wires: &mut Wires,
+        queued: impl FnMut(LaneId) -> u128,
     ) -> LaneId {
         if let [only] = lanes {
             return *only;
         }
         match self.manner {
             Manner::Spray => lanes[self.draw(switch, lanes.len())],
-            Manner::Adaptive => self.least(now, switch, class, lanes, wires),
+            Manner::Adaptive => self.least(switch, lanes, queued),
             Manner::Flowlet { gap } => self.same_or_new(now, switch, way, gap, lanes),
         }
     }
 
     fn least(
         &mut self,
-        now: Time,
         switch: SwitchId,
-        class: u8,
         lanes: &[LaneId],
-        wires: &mut Wires,
+        mut queued: impl FnMut(LaneId) -> u128,
     ) -> LaneId {
         let mut least = u128::MAX;
         self.ties.clear();
         for &lane in lanes {
-            let queued = wires.queued(now, lane, class);
+            let queued = queued(lane);
             if queued < least {
                 least = queued;
                 self.ties.clear();
@@ -119,25 +115,6 @@ impl Balancer {
         let random = &mut self.random[switch.index()];
         *random = random.wrapping_add(0x9E37_79B9_7F4A_7C15);
         (((mix(*random) >> 32) * bound as u64) >> 32) as usize
-    }
-}
-
-impl Wires {
-    /// What a packet of that class would wait for at a port, what is just leaving included: bits on the wire, times 10¹². Comparing products
-    /// spares a division for each port.
-    #[inline]
-    fn queued(&mut self, now: Time, lane: LaneId, class: u8) -> u128 {
-        if self.is_lossless(lane) {
-            self.catch_up(now, lane);
-        }
-        let port = &self.ports[lane.index()];
-        let leaving = port.busy_until.since(now);
-        let waiting = if port.flags.has(PortFlags::QUEUEING) {
-            self.egresses[lane.index()].as_ref().map_or(Span::ZERO, |egress| egress.backlog_of(class))
-        } else {
-            Span::ZERO
-        };
-        u128::from((leaving + waiting).as_ps()) * u128::from(self.rate(lane).bits_per_s())
     }
 }
 

@@ -3,11 +3,11 @@
 //! A frame is judged when it comes to a port, by the time that what is before it there will take: the same for a port
 //! that settles departures ahead and one that does not. Each port draws from a stream of its own.
 
-use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
+use wiremend_units::{LaneId, Span, mix, stream_seed};
 use wiremend_wire::Ecn;
 
 use crate::frame::FrameId;
-use crate::link::Wires;
+use crate::link::Lanes;
 use crate::network::purpose;
 
 /// The curve, and what each port has made of it.
@@ -42,6 +42,30 @@ impl Marking {
     pub(crate) fn marked(&self, lane: LaneId) -> u64 {
         self.ports[lane.index()].marked
     }
+
+    /// Marks a frame that comes to a port where `queue` is before it, if the curve and chance want so.
+    #[inline]
+    pub(crate) fn on_frame(&mut self, lanes: &mut Lanes, lane: LaneId, id: FrameId, queue: Span) {
+        let kmin = lanes.time_of(lane, self.curve.kmin_bytes);
+        if queue > kmin {
+            self.draw(lanes, lane, id, queue, kmin);
+        }
+    }
+
+    #[cold]
+    fn draw(&mut self, lanes: &mut Lanes, lane: LaneId, id: FrameId, queue: Span, kmin: Span) {
+        let kmax = lanes.time_of(lane, self.curve.kmax_bytes);
+        let frame = lanes.frame_mut(id);
+        if frame.ecn == Ecn::NotCapable {
+            return;
+        }
+        let port = &mut self.ports[lane.index()];
+        port.random = port.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        if self.curve.marks(queue, kmin, kmax, mix(port.random) >> 32) {
+            port.marked += 1;
+            frame.ecn = Ecn::Congested;
+        }
+    }
 }
 
 impl Curve {
@@ -52,52 +76,6 @@ impl Curve {
         }
         let (above, width) = (queue.as_ps() - kmin.as_ps(), kmax.as_ps() - kmin.as_ps());
         u128::from(draw) * u128::from(width) < u128::from(self.pmax_parts) * u128::from(above)
-    }
-}
-
-impl Wires {
-    /// Marks a frame that comes to a port where `queue` is before it, if the curve and chance want so.
-    #[inline]
-    pub(crate) fn mark(&mut self, lane: LaneId, id: FrameId, queue: Span) {
-        let Some(marking) = &self.marking else { return };
-        let kmin = self.ports[lane.index()].time_of(marking.curve.kmin_bytes, self.rate(lane));
-        if queue > kmin {
-            self.draw_mark(lane, id, queue, kmin);
-        }
-    }
-
-    /// The same where a departure is settled at once.
-    #[inline]
-    pub(crate) fn mark_plain(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        let queue = self.ports[lane.index()].busy_until.since(now);
-        self.mark(lane, id, queue);
-    }
-
-    /// The same where frames wait in classes.
-    pub(crate) fn mark_waiting(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        if self.marking.is_some() {
-            let class = self.frames.get(id).class;
-            let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
-            let leaving = self.ports[lane.index()].busy_until.since(now);
-            self.mark(lane, id, leaving + egress.backlog_of(class));
-        }
-    }
-
-    #[cold]
-    fn draw_mark(&mut self, lane: LaneId, id: FrameId, queue: Span, kmin: Span) {
-        let rate = self.rate(lane);
-        let frame = self.frames.get_mut(id);
-        let marking = self.marking.as_mut().expect("a switch that marks");
-        if frame.ecn == Ecn::NotCapable {
-            return;
-        }
-        let kmax = self.ports[lane.index()].time_of(marking.curve.kmax_bytes, rate);
-        let port = &mut marking.ports[lane.index()];
-        port.random = port.random.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        if marking.curve.marks(queue, kmin, kmax, mix(port.random) >> 32) {
-            port.marked += 1;
-            frame.ecn = Ecn::Congested;
-        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Switches that cut packets to their headers when too much waits before them (NDP, DCP).
 //!
 //! What is judged is the class's queue at the port, by the time that it will take, as with marks. Header-only packets wait in a class
-//! and a memory of their own ([`Egress::set_apart`](crate::port::Egress::set_apart)), so that they overtake what made them. That
+//! and a memory of their own ([`Egress::set_apart`]), so that they overtake what made them. That
 //! they are not lost is a matter of that class's weight: see `build::trim_switch`.
 
 use wiremend_measure::Trims;
@@ -9,8 +9,9 @@ use wiremend_units::{LaneId, Span, Time, mix, stream_seed};
 use wiremend_wire::Opcode;
 
 use crate::frame::{Frame, FrameId, Kind};
-use crate::link::Wires;
+use crate::link::Lanes;
 use crate::network::purpose;
+use crate::port::Egress;
 
 /// The rule, and what each port has made of it.
 pub(crate) struct Trimming {
@@ -72,6 +73,50 @@ impl Trimming {
     pub(crate) fn counts(&self, lane: LaneId) -> Trims {
         self.ports[lane.index()].counts
     }
+
+    /// A frame comes to a port: it may lose its payload and change its class. Whether it may wait there; else it is gone.
+    pub(crate) fn on_frame(
+        &mut self,
+        lanes: &mut Lanes,
+        egress: &mut Egress,
+        now: Time,
+        lane: LaneId,
+        id: FrameId,
+    ) -> bool {
+        let (rule, port) = (self.rule, &mut self.ports[lane.index()]);
+        let frame = lanes.frame_mut(id);
+        let sort = rule.sort(frame);
+        let is_long = egress.backlog_of(frame.class) > port.threshold;
+        match sort {
+            Sort::Data
+                if is_long
+                    || !egress.has_room(now, frame.class, frame.len)
+                    || port.draws(rule.share_parts) =>
+            {
+                frame.trim(rule.class);
+                port.counts.trimmed += 1;
+            }
+            Sort::HeaderOnly => frame.class = rule.class,
+            Sort::Ack if rule.acks == Acks::Control => frame.class = rule.class,
+            Sort::Ack if rule.acks == Acks::Drop && is_long => {
+                port.counts.acks_dropped += 1;
+                lanes.drop_frame(now, lane, id);
+                return false;
+            }
+            Sort::Other if is_long => {
+                port.counts.others_dropped += 1;
+                lanes.drop_frame(now, lane, id);
+                return false;
+            }
+            Sort::Data | Sort::Ack | Sort::Other => {}
+        }
+        if frame.packet.is_trimmed() && !egress.has_room(now, frame.class, frame.len) {
+            port.counts.headers_dropped += 1;
+            lanes.drop_frame(now, lane, id);
+            return false;
+        }
+        true
+    }
 }
 
 impl Port {
@@ -101,46 +146,5 @@ impl Rule {
         } else {
             Sort::Data
         }
-    }
-}
-
-impl Wires {
-    /// A frame comes to a port that trims: it may lose its payload and change its class. Whether it may wait there; else it is gone.
-    pub(crate) fn trim_or_drop(&mut self, now: Time, lane: LaneId, id: FrameId) -> bool {
-        let trimming = self.trimming.as_mut().expect("a switch that trims");
-        let (rule, port) = (trimming.rule, &mut trimming.ports[lane.index()]);
-        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let frame = self.frames.get_mut(id);
-        let sort = rule.sort(frame);
-        let is_long = egress.backlog_of(frame.class) > port.threshold;
-        match sort {
-            Sort::Data
-                if is_long
-                    || !egress.has_room(now, frame.class, frame.len)
-                    || port.draws(rule.share_parts) =>
-            {
-                frame.trim(rule.class);
-                port.counts.trimmed += 1;
-            }
-            Sort::HeaderOnly => frame.class = rule.class,
-            Sort::Ack if rule.acks == Acks::Control => frame.class = rule.class,
-            Sort::Ack if rule.acks == Acks::Drop && is_long => {
-                port.counts.acks_dropped += 1;
-                self.drop_frame(now, lane, id);
-                return false;
-            }
-            Sort::Other if is_long => {
-                port.counts.others_dropped += 1;
-                self.drop_frame(now, lane, id);
-                return false;
-            }
-            Sort::Data | Sort::Ack | Sort::Other => {}
-        }
-        if frame.packet.is_trimmed() && !egress.has_room(now, frame.class, frame.len) {
-            port.counts.headers_dropped += 1;
-            self.drop_frame(now, lane, id);
-            return false;
-        }
-        true
     }
 }

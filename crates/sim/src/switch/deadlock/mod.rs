@@ -25,13 +25,13 @@ pub(crate) use observer::{Watch as Observer, judge};
 pub(crate) use passage::{Passage, Verdict};
 pub(crate) use probe::Probes;
 pub(crate) use report::Report;
-pub(crate) use watchdog::Watchdog;
+pub(crate) use watchdog::{Found, Watchdog};
 
 use wiremend_measure::Deadlocks;
-use wiremend_units::{LaneId, SwitchId, Time};
+use wiremend_units::{LaneId, Time};
 
-use crate::link::Wires;
-use crate::port::{Hold, Waiting};
+use crate::frame::Probe;
+use crate::port::Hold;
 
 /// What the lossless switches of a part do beside their duty. Nothing, if nothing is asked for.
 #[derive(Default)]
@@ -60,55 +60,27 @@ impl Care {
             log.note(now, lane, class, old, new);
         }
     }
-}
 
-impl Wires {
-    /// A port of a switch was told to hold something: those that watch it come back in time.
-    pub(crate) fn watch_held(&mut self, now: Time, switch: SwitchId) {
-        let care = &mut self.lossless.as_mut().expect("a lossless switch").care;
-        let dogs = care.watchdog.as_mut().map(|watchdog| watchdog.rounds.ask(now, switch));
-        let probes = care.probes.as_mut().map(|probes| probes.rounds.ask(now, switch));
-        if let Some(due) = [dogs, probes].into_iter().flatten().min() {
-            self.queue.arm_by(self.sources.inside(switch), due);
+    /// Whether a port sends although it was told to hold.
+    pub(crate) fn overrides(&self, lane: LaneId, class: u8) -> bool {
+        self.watchdog.as_ref().is_some_and(|watchdog| watchdog.overrides(lane, class))
+    }
+
+    /// A port is to send a probe.
+    pub(crate) fn push_probe(&mut self, lane: LaneId, probe: Probe) {
+        if let Some(probes) = &mut self.probes {
+            probes.push(lane, probe);
+            self.counts.probes += 1;
         }
     }
 
-    /// The time of a round of those that watch has come, or not yet.
-    pub(crate) fn on_rounds(&mut self, now: Time, switch: SwitchId) {
-        let care = &mut self.lossless.as_mut().expect("a lossless switch").care;
-        let dogs = care.watchdog.as_mut().map(|watchdog| watchdog.rounds.take_due(now, switch));
-        let probes = care.probes.as_mut().map(|probes| probes.rounds.take_due(now, switch));
-        let mut goes_on = false;
-        if dogs == Some(true) || probes == Some(true) {
-            self.catch_up_switch(now, switch);
-        }
-        if dogs == Some(true) {
-            goes_on |= self.on_watchdog(now, switch);
-        }
-        if probes == Some(true) {
-            goes_on |= self.on_probe_round(now, switch);
-        }
-        let care = &mut self.lossless.as_mut().expect("a lossless switch").care;
-        if goes_on {
-            self.watch_held(now, switch);
-            return;
-        }
-        let pending = [
-            care.watchdog.as_ref().and_then(|watchdog| watchdog.rounds.due(switch)),
-            care.probes.as_ref().and_then(|probes| probes.rounds.due(switch)),
-        ];
-        if let Some(due) = pending.into_iter().flatten().min() {
-            self.queue.arm_by(self.sources.inside(switch), due.max(now));
-        }
+    /// The next probe that leaves a port.
+    pub(crate) fn pop_probe(&mut self, lane: LaneId) -> Option<Probe> {
+        self.probes.as_mut()?.pop(lane)
     }
 
-    /// Drops the first frame that waits in a class, whether or not it may leave.
-    fn drop_first(&mut self, now: Time, lane: LaneId, class: u8) -> bool {
-        let egress = self.egresses[lane.index()].as_mut().expect("a port with an egress");
-        let Some(Waiting { frame, len, ingress, .. }) = egress.drop_first(class) else { return false };
-        let is_occupied = egress.is_occupied();
-        self.drop_for_remedy(now, lane, frame);
-        self.lossless.as_mut().expect("a lossless switch").give_back(lane, ingress, class, len, is_occupied);
-        true
+    /// Whether a port has a probe to send.
+    pub(crate) fn has_probe(&self, lane: LaneId) -> bool {
+        self.probes.as_ref().is_some_and(|probes| probes.is_due(lane))
     }
 }

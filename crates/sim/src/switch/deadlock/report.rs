@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use wiremend_proto::pfc::Buffer;
 use wiremend_units::{LaneId, SwitchId, Time};
 
-use crate::link::Wires;
 use crate::network::Network;
-use crate::port::CLASSES;
+use crate::port::{CLASSES, Egress};
+use crate::switch::Lossless;
 
 /// What a part tells.
 #[derive(Default)]
@@ -29,30 +29,29 @@ pub(crate) struct Held {
 
 impl Report {
     /// Ports that this part owns and that had to hold since `before`.
-    pub(crate) fn of(
-        wires: &Wires,
+    pub(crate) fn new(
+        lossless: &Lossless,
         net: &Network,
         owns: impl Fn(LaneId) -> bool,
         now: Time,
         before: Time,
     ) -> Self {
         let mut report = Self::default();
-        let Some(lossless) = &wires.lossless else { return report };
         for lane in lossless.told_lanes().filter(|lane| owns(*lane)) {
             for class in 0..CLASSES as u8 {
                 let hold = lossless.hold(lane, class);
                 if !hold.covers(now) || hold.from > before {
                     continue;
                 }
-                let (lane, since) = (lane, hold.from);
-                if net.switch_at(lane.reverse()).is_none() {
+                let since = hold.from;
+                let Some(switch) = net.switch_at(lane.reverse()) else {
                     report.held.push(Held { lane, class, since, waiting: BTreeMap::new() });
                     continue;
-                }
-                let waiting = wires.waiting_by_ingress(lane, class);
+                };
+                let waiting = lossless.egress(lane).map_or_else(BTreeMap::new, |of| by_ingress(of, class));
                 if !waiting.is_empty() {
                     report.held.push(Held { lane, class, since, waiting });
-                    report.add_buffer(lossless.port_of(lane).0, |switch| lossless.buffer(switch).cloned());
+                    report.add_buffer(switch, |switch| lossless.buffer(switch).cloned());
                 }
             }
         }
@@ -68,14 +67,11 @@ impl Report {
     }
 }
 
-impl Wires {
-    /// Bytes of a class that wait for a lane, by the port that they came in by.
-    fn waiting_by_ingress(&self, lane: LaneId, class: u8) -> BTreeMap<u16, u64> {
-        let mut waiting = BTreeMap::new();
-        let egress = self.egresses[lane.index()].as_ref().expect("a port with an egress");
-        for frame in egress.waiting_in(class) {
-            *waiting.entry(self.frames.get(frame.frame).ingress).or_default() += u64::from(frame.len);
-        }
-        waiting
+/// Bytes of a class that wait in a port, by the port that they came in by.
+fn by_ingress(egress: &Egress, class: u8) -> BTreeMap<u16, u64> {
+    let mut waiting = BTreeMap::new();
+    for frame in egress.waiting_in(class) {
+        *waiting.entry(frame.ingress).or_default() += u64::from(frame.len);
     }
+    waiting
 }

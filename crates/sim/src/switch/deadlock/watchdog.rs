@@ -3,18 +3,17 @@
 use std::collections::BTreeMap;
 
 use wiremend_scenario::StormAction;
-use wiremend_units::{LaneId, Span, SwitchId, Time};
+use wiremend_units::{LaneId, Span, Time};
 
 use super::round::Rounds;
-use crate::link::{PortFlags, Wires};
 use crate::port::{CLASSES, Hold};
 
 /// The watchdogs of all ports of a part.
 pub(crate) struct Watchdog {
-    pub(super) rounds: Rounds,
+    pub(crate) rounds: Rounds,
     detection: Span,
     restoration: Span,
-    action: StormAction,
+    pub(crate) action: StormAction,
     /// Of ports that had to hold something lately.
     dogs: BTreeMap<(LaneId, u8), Dog>,
     /// Storms that go on.
@@ -28,12 +27,13 @@ struct Dog {
     storms: bool,
 }
 
-/// What a poll of one class came to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Poll {
+/// What a poll of one class has found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    /// A storm begins.
     Storm,
-    Restored,
-    Nothing,
+    /// A storm is over; other classes of the port may go on with theirs.
+    Restored { others_storm: bool },
 }
 
 impl Watchdog {
@@ -59,89 +59,45 @@ impl Watchdog {
         self.storms > 0 && self.action == StormAction::Forward && self.is_storming(lane, class)
     }
 
+    /// Whether a class of a port is to be looked at again.
+    pub(crate) fn watches(&self, lane: LaneId, class: u8) -> bool {
+        self.dogs.contains_key(&(lane, class))
+    }
+
     fn is_storming(&self, lane: LaneId, class: u8) -> bool {
         self.dogs.get(&(lane, class)).is_some_and(|dog| dog.storms)
     }
 
     /// Looks at one class of a port. Between two polls that agree the class must never have been let go.
-    fn poll(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) -> Poll {
+    pub(crate) fn poll(&mut self, now: Time, lane: LaneId, class: u8, hold: Hold) -> Option<Found> {
         let every = self.rounds.every();
         let is_held = hold.covers(now);
         let since_last = is_held && hold.from + every <= now;
         if !is_held && !self.dogs.contains_key(&(lane, class)) {
-            return Poll::Nothing;
+            return None;
         }
         let dog = self.dogs.entry((lane, class)).or_default();
         if dog.storms {
             dog.quiet_for = if is_held { Span::ZERO } else { dog.quiet_for + every };
             if dog.quiet_for < self.restoration {
-                return Poll::Nothing;
+                return None;
             }
             self.dogs.remove(&(lane, class));
             self.storms -= 1;
-            return Poll::Restored;
+            let others_storm = (0..CLASSES as u8).any(|class| self.is_storming(lane, class));
+            return Some(Found::Restored { others_storm });
         }
         dog.held_for = if since_last { dog.held_for + every } else { Span::ZERO };
         if !is_held {
             self.dogs.remove(&(lane, class));
-            return Poll::Nothing;
+            return None;
         }
         if dog.held_for < self.detection {
-            return Poll::Nothing;
+            return None;
         }
         *dog = Dog { storms: true, ..Dog::default() };
         self.storms += 1;
-        Poll::Storm
-    }
-}
-
-impl Wires {
-    /// Polls all ports of a switch. Returns whether there is reason to come back.
-    pub(super) fn on_watchdog(&mut self, now: Time, switch: SwitchId) -> bool {
-        let lanes = self.lossless.as_ref().expect("a lossless switch").lanes_of(switch).to_vec();
-        let mut goes_on = false;
-        for lane in lanes {
-            for class in 0..CLASSES as u8 {
-                let lossless = self.lossless.as_mut().expect("a lossless switch");
-                let hold = lossless.hold(lane, class);
-                let watchdog = lossless.care.watchdog.as_mut().expect("a watchdog polls");
-                let poll = watchdog.poll(now, lane, class, hold);
-                let action = watchdog.action;
-                let still_storms = (0..CLASSES as u8).any(|class| watchdog.is_storming(lane, class));
-                goes_on |= watchdog.dogs.contains_key(&(lane, class));
-                match poll {
-                    Poll::Storm => self.on_storm(now, lane, class, action),
-                    // What the port was told meanwhile counts again.
-                    Poll::Restored if action == StormAction::Forward => self.pause(now, lane, class, hold),
-                    Poll::Restored if !still_storms => {
-                        self.ports[lane.index()].flags.clear(PortFlags::STORMING);
-                    }
-                    Poll::Restored | Poll::Nothing => {}
-                }
-            }
-        }
-        goes_on
-    }
-
-    fn on_storm(&mut self, now: Time, lane: LaneId, class: u8, action: StormAction) {
-        let care = &mut self.lossless.as_mut().expect("a lossless switch").care;
-        care.counts.storms += 1;
-        care.storms.push(now);
-        match action {
-            StormAction::Drop => {
-                self.ports[lane.index()].flags.set(PortFlags::STORMING);
-                let mut dropped = 0;
-                while self.drop_first(now, lane, class) {
-                    dropped += 1;
-                }
-                self.lossless.as_mut().expect("a lossless switch").care.counts.flushed_frames += dropped;
-                self.announce(now, lane);
-            }
-            StormAction::Forward => {
-                self.pause(now, lane, class, Hold { from: now + Hold::NOTICE, until: now });
-            }
-            StormAction::Alert => {}
-        }
+        Some(Found::Storm)
     }
 }
 
@@ -170,14 +126,17 @@ mod tests {
         let mut dog = watchdog();
         let lane = LaneId(4);
         let held = Hold { from: ms(0), until: Time::MAX };
-        assert!(dog.poll(ms(1), lane, 3, held) == Poll::Nothing && !dog.drops(lane, 3));
-        assert!(dog.poll(ms(2), lane, 3, held) == Poll::Storm && dog.drops(lane, 3));
+        assert!(dog.poll(ms(1), lane, 3, held).is_none() && !dog.drops(lane, 3));
+        assert!(dog.poll(ms(2), lane, 3, held) == Some(Found::Storm) && dog.drops(lane, 3));
         assert!(!dog.drops(lane, 2) && !dog.drops(LaneId(5), 3));
         let free = Hold { from: ms(2), until: ms(2) };
-        assert!(dog.poll(ms(3), lane, 3, free) == Poll::Nothing);
-        assert!(dog.poll(ms(4), lane, 3, Hold { from: ms(3), until: ms(5) }) == Poll::Nothing, "not quiet");
-        assert!((5..7).all(|at| dog.poll(ms(at), lane, 3, free) == Poll::Nothing));
-        assert!(dog.poll(ms(7), lane, 3, free) == Poll::Restored && !dog.drops(lane, 3));
+        assert!(dog.poll(ms(3), lane, 3, free).is_none());
+        assert!(dog.poll(ms(4), lane, 3, Hold { from: ms(3), until: ms(5) }).is_none(), "not quiet");
+        assert!((5..7).all(|at| dog.poll(ms(at), lane, 3, free).is_none()));
+        assert!(
+            dog.poll(ms(7), lane, 3, free) == Some(Found::Restored { others_storm: false })
+                && !dog.drops(lane, 3)
+        );
     }
 
     #[test]
@@ -187,7 +146,7 @@ mod tests {
         for at in 1..20 {
             // Held at each poll, but only since half of a poll before it.
             let hold = Hold { from: ms(at) - MS / 2, until: Time::MAX };
-            assert!(dog.poll(ms(at), lane, 3, hold) == Poll::Nothing);
+            assert!(dog.poll(ms(at), lane, 3, hold).is_none());
         }
     }
 }
