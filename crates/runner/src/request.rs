@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use wiremend_report::quoted;
 use wiremend_scenario::Variant;
+use wiremend_sim::Plan;
 use wiremend_units::{LinkId, nearest};
 
 use crate::error::Error;
@@ -125,8 +126,10 @@ impl<'a> Request<'a> {
 
     /// The links that are to be captured, which takes the network to tell.
     fn links(&self, runner: &Runner<'_>, variant: &Variant) -> Result<Vec<LinkId>, Error> {
-        let simulation = runner.build(self.input, variant, &runner.options(0))?;
-        let graph = simulation.graph();
+        let options = runner.options(0);
+        let plan = Plan::new(&variant.scenario, self.input, &options);
+        let plan = plan.map_err(|error| self.input.refused(&error))?;
+        let graph = plan.graph();
         let find = |(link, _): &(String, PathBuf)| {
             graph.link_by_name(link).ok_or_else(|| {
                 let names: Vec<_> =

@@ -8,7 +8,7 @@ use wiremend_scenario::{Line, Placed, Route, Scenario};
 use wiremend_units::{LaneId, NodeId, SwitchId, Time};
 
 use super::BuildError;
-use crate::detour::{Detour, Meant};
+use crate::switch::{Detour, Meant};
 
 /// An entry with its place in the network.
 struct Entry {

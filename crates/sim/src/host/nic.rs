@@ -13,10 +13,9 @@ use super::context::Responding;
 use super::raw::RawFrames;
 use super::{Context, Host};
 use crate::app::Raw;
-use crate::frame::{self, Frame, Kind};
+use crate::frame::{self, Frame, HeaderId, Kind};
 use crate::network::Transport;
-use crate::pause::{Hold, Pauses};
-use crate::protect::HeaderId;
+use crate::port::{Hold, Pauses};
 
 pub(super) struct Nic {
     uplink: LaneId,
