@@ -23,7 +23,9 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask CHORE
 
-  test [--install]       every check there is; --install first installs what they need (Debian packages, tools)
+  test [--install] [NAME…]
+                         every check there is, or those whose names contain a NAME; --install first installs what they
+                         need (Debian packages, parts of the toolchain)
   bench [--quick] [--instructions] [--repeat N] [--json FILE] [NAME...]
                          speed and memory of the scenarios bench/*, with 1 and 2 threads
   bench relay            what a protected frame costs the core, and a relay on real ports
@@ -67,11 +69,13 @@ fn chore(args: &[String]) -> Result<(), Trouble> {
         return Err(Trouble::Usage("which chore?".to_owned()));
     };
     match name.as_str() {
-        "test" => match args {
-            [] => test::run(false),
-            [flag] if flag == "--install" => test::run(true),
-            _ => Err(Trouble::Usage(format!("`test` takes --install or nothing, not {args:?}"))),
-        },
+        "test" => {
+            let (install, names) = match args {
+                [flag, names @ ..] if flag == "--install" => (true, names),
+                names => (false, names),
+            };
+            test::run(install, names)
+        }
         "bench" => bench::run(&bench::Plan::from_args(args).map_err(Trouble::Usage)?),
         "docs" if args.is_empty() => Ok(docs::run()?),
         "ledger" => Ok(ledger::run(args)?),

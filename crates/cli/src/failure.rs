@@ -36,23 +36,9 @@ impl Failure {
         Self::Environment(error.to_string())
     }
 
-    /// Says in one line on stderr what is wrong.
-    pub(crate) fn report(self) -> ExitCode {
-        let (message, code) = match self {
-            Self::Input(message) => (message, 2),
-            Self::Environment(message) => (message, 3),
-            Self::Interrupted(signal) => ("interrupted; no file was left behind".to_owned(), 128 + signal),
-            Self::Suspended(signal, kept) => {
-                let kept = kept.display();
-                let message = format!(
-                    "interrupted; what is done is kept in `{kept}`, the same command goes on from there"
-                );
-                (message, 128 + signal)
-            }
-            Self::ClosedPipe | Self::Done => return ExitCode::SUCCESS,
-        };
-        crate::terminal::say(&message);
-        ExitCode::from(code)
+    /// A file that is not there, or not for us.
+    pub(crate) fn unreadable(name: &str, error: &io::Error) -> Self {
+        Self::Input(format!("{name}: cannot be read: {error}"))
     }
 }
 

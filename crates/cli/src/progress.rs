@@ -1,109 +1,84 @@
-//! How far the runs of a batch have come, on stderr: only on a terminal, and only if it takes longer than a moment.
+//! How far runs have come, on stderr: only on a terminal, and only if it takes longer than a moment.
 
 use std::io::{IsTerminal, stderr};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use wiremend_scenario::{App, Scenario, Within};
-use wiremend_sim::Progress as Simulated;
 
 /// What takes less time than this shows no progress.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Steps of the bar for each run, on average.
-const STEPS: u64 = 1000;
+const STEPS: f64 = 1000.0;
 
-/// The progress of several runs.
-pub(crate) struct Progress {
-    bar: ProgressBar,
+/// A bar for several runs, one set of them after the other.
+#[derive(Default)]
+pub(crate) struct Progress(Mutex<Option<Bar>>);
+
+/// The bar of one set of runs.
+struct Bar {
+    drawn: ProgressBar,
     started: Instant,
-    runs: Vec<Steps>,
+    /// By run: the steps that are done, and all of them.
+    runs: Vec<(f64, f64)>,
 }
 
-/// A run's part of the bar.
-struct Steps {
-    done: AtomicU64,
-    all: f64,
-}
-
-/// What a run is expected to come to.
-pub(crate) struct Expected {
-    flows: Option<u64>,
-    stop_ps: u64,
-}
-
-impl Progress {
-    /// Of runs that take about as long as each other.
-    pub(crate) fn new(runs: usize) -> Self {
-        Self::weighted(&vec![1.0; runs])
-    }
-
-    /// Of runs that take about so long, compared with each other.
-    pub(crate) fn weighted(weights: &[f64]) -> Self {
+impl Bar {
+    fn new(weights: &[f64]) -> Self {
         let whole: f64 = weights.iter().sum();
-        let steps_max = weights.len() as f64 * STEPS as f64;
-        let steps =
-            |weight: &f64| Steps { done: AtomicU64::new(0), all: (weight / whole * steps_max).round() };
+        let steps = |weight: &f64| (0.0, (weight / whole * weights.len() as f64 * STEPS).round());
         let runs: Vec<_> = weights.iter().map(steps).collect();
-        let all: f64 = runs.iter().map(|run| run.all).sum();
+        let all: f64 = runs.iter().map(|(_, all)| all).sum();
         let bar = ProgressBar::with_draw_target(Some(all as u64), ProgressDrawTarget::hidden());
         let style =
             ProgressStyle::with_template("{bar:40} {percent:>3} %  {elapsed} passed, about {eta} to go");
         bar.set_style(style.expect("the template is right").progress_chars("█▓░"));
-        Self { bar, started: Instant::now(), runs }
+        Self { drawn: bar, started: Instant::now(), runs }
     }
 
-    /// A run has come this far.
-    pub(crate) fn note(&self, run: usize, expected: &Expected, simulated: &Simulated) {
-        self.set(run, expected.share(simulated));
-    }
-
-    /// A run has come to its end.
-    pub(crate) fn done(&self, run: usize) {
-        self.set(run, 1.0);
-    }
-
-    /// A run has come this part of its way.
-    pub(crate) fn set(&self, run: usize, share: f64) {
-        let steps = &self.runs[run];
-        steps.done.store((share * steps.all) as u64, Ordering::Relaxed);
+    fn set(&mut self, run: usize, share: f64) {
+        let (done, all) = &mut self.runs[run];
+        *done = (share * *all).floor();
         if !stderr().is_terminal() || self.started.elapsed() < PATIENCE {
             return;
         }
-        if self.bar.is_hidden() {
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        if self.drawn.is_hidden() {
+            self.drawn.set_draw_target(ProgressDrawTarget::stderr());
         }
-        self.bar.set_position(self.runs.iter().map(|run| run.done.load(Ordering::Relaxed)).sum());
-    }
-
-    /// Takes the bar away.
-    pub(crate) fn clear(&self) {
-        self.bar.finish_and_clear();
+        self.drawn.set_position(self.runs.iter().map(|(done, _)| done).sum::<f64>() as u64);
     }
 }
 
-impl Expected {
-    pub(crate) fn of(scenario: &Scenario) -> Self {
-        let flows = scenario.workloads.iter().map(|workload| match &workload.app {
-            App::Poisson(app) => app.flows.map(Within::get),
-            App::Flows(app) => {
-                let pairs = app.endpoints().pairs(&scenario.topology).ok()?;
-                Some(pairs.len() * app.per_pair())
-            }
-            App::PingPong(app) => Some(app.iterations.get()),
-            App::Stream(app) => app.count.map(Within::get),
-            // An open-loop load has no flows.
-            App::Cbr(_) => Some(0),
-            App::List(_) | App::Allreduce(_) | App::Alltoall(_) => None,
-        });
-        Self { flows: flows.sum(), stop_ps: scenario.stop.after.as_ps() }
+impl Progress {
+    fn lock(&self) -> MutexGuard<'_, Option<Bar>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl wiremend_runner::Progress for Progress {
+    fn on_start(&self, weights: &[f64]) {
+        *self.lock() = Some(Bar::new(weights));
     }
 
-    /// The part of the run that is behind it, by flows where their number is known and by time otherwise.
-    fn share(&self, simulated: &Simulated) -> f64 {
-        let by_time = simulated.now.as_ps() as f64 / self.stop_ps as f64;
-        let by_flows =
-            self.flows.filter(|flows| *flows > 0).map(|flows| simulated.flows as f64 / flows as f64);
-        by_flows.unwrap_or(0.0).max(by_time).min(1.0)
+    fn on_progress(&self, run: usize, share: f64) {
+        if let Some(bar) = &mut *self.lock() {
+            bar.set(run, share);
+        }
     }
+
+    fn on_end(&self) {
+        if let Some(bar) = self.lock().take() {
+            bar.drawn.finish_and_clear();
+        }
+    }
+}
+
+/// Does something in steps of these weights, and shows how far it is.
+pub(crate) fn shown<T>(weights: &[f64], work: impl FnOnce(&dyn Fn(usize, f64)) -> T) -> T {
+    let progress = Progress::default();
+    let bar: &dyn wiremend_runner::Progress = &progress;
+    bar.on_start(weights);
+    let done = work(&|step, share| bar.on_progress(step, share));
+    bar.on_end();
+    done
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
+use wiremend_claims::verify::{FlowSource, Subject};
 use wiremend_fabric::{SizeGroup, SizeTable, WORKLOADS, Workload};
 use wiremend_model::{
     Corruption, FlowSize, Mend, Next, Nic, Operation, Path, Rewind, Setting, Sizes, Times, bits, flow,
@@ -11,7 +12,6 @@ use wiremend_units::Bytes;
 
 use crate::args::explain::{self, Flows, Link, NextChoice, OperationChoice, RewindChoice};
 use crate::failure::Failure;
-use crate::input::unreadable;
 
 /// What is asked about.
 pub(crate) struct Question {
@@ -92,6 +92,17 @@ impl Question {
         self.setting_with(mend, self.corruption)
     }
 
+    /// What a simulation of the same needs.
+    pub(crate) fn subject(&self, flows: &Flows) -> Subject {
+        let Self { sizes, corruption, path, times, nic, next, .. } = *self;
+        let source = match flows {
+            Flows { bytes: Some(bytes), .. } => FlowSource::Bytes(*bytes),
+            Flows { cdf: Some(path), .. } => FlowSource::File(path.clone()),
+            Flows { workload, .. } => FlowSource::Workload(workload.clone()),
+        };
+        Subject { sizes, corruption, path, flows: self.flows.clone(), times, nic, next, source }
+    }
+
     /// What comes behind a flow, if it does not follow from gaps.
     pub(crate) fn fixed_next(&self) -> Option<Next> {
         self.next
@@ -127,7 +138,7 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
     let (name, table) = match &flows.cdf {
         Some(path) => {
             let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| unreadable(&name, &error))?;
+            let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(&name, &error))?;
             own = SizeTable::parse_csv(&text).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
             (name, &own)
         }
@@ -140,7 +151,7 @@ fn groups(flows: &Flows, grain: Grain) -> Result<(String, Vec<FlowSize>), Failur
 fn workload(name: &str) -> Result<&'static Workload, Failure> {
     Workload::named(name).ok_or_else(|| {
         let names: Vec<&str> = WORKLOADS.iter().map(|workload| workload.name).collect();
-        let what = wiremend_scenario::or_nearest("workload", name, &names);
+        let what = wiremend_units::or_nearest("workload", name, &names);
         Failure::Input(format!("--workload: {what}; `wiremend list` names all"))
     })
 }

@@ -11,6 +11,7 @@ use signal_hook::flag;
 use crate::failure::Failure;
 
 static CAUGHT: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
+static STOP: OnceLock<Arc<AtomicBool>> = OnceLock::new();
 
 /// From here on, a signal is noted and no longer ends the program at once.
 pub(crate) fn catch() -> Result<(), Failure> {
@@ -28,12 +29,12 @@ pub(crate) fn note() -> Result<(), Failure> {
 
 fn install() -> io::Result<()> {
     let caught = CAUGHT.get_or_init(Arc::default);
-    let again = Arc::new(AtomicBool::new(false));
+    let again = stop();
     for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // In this order: the flag of the first signal arms the end by the second.
+        // In this order: the flag of the first signal arms the end by the second, and who sees the flag finds the signal.
         flag::register_conditional_default(signal, Arc::clone(&again))?;
-        flag::register(signal, Arc::clone(&again))?;
         flag::register_usize(signal, Arc::clone(caught), signal as usize)?;
+        flag::register(signal, Arc::clone(&again))?;
     }
     Ok(())
 }
@@ -42,4 +43,9 @@ fn install() -> io::Result<()> {
 pub(crate) fn caught() -> Option<u8> {
     let signal = CAUGHT.get()?.load(Ordering::Relaxed);
     u8::try_from(signal).ok().filter(|signal| *signal != 0)
+}
+
+/// Set once a signal was caught, for libraries.
+pub(crate) fn stop() -> Arc<AtomicBool> {
+    Arc::clone(STOP.get_or_init(Arc::default))
 }

@@ -120,11 +120,6 @@ impl Episodes {
         if self.lost > 0.0 { self.lost * self.lost / self.lost_squares } else { 0.0 }
     }
 
-    /// As many episodes of weight one would say as much about what is common.
-    pub fn effective_count(&self) -> f64 {
-        if self.weights > 0.0 { self.weights * self.weights / self.weight_squares } else { 0.0 }
-    }
-
     /// The mean weight, and by how many standard deviations it misses the 1 that it must be. A large miss shows that episodes
     /// were cut short or weighed wrongly, or that there are too few of them. Nothing for less than two.
     pub fn mean_weight(&self) -> Option<(f64, f64)> {
@@ -317,7 +312,6 @@ mod tests {
                 let estimate = episodes.per_frame(100, 5.0, 0.95);
                 prop_assert!(estimate.interval.contains(estimate.value), "{:?}", estimate);
                 prop_assert!(episodes.effective_hits() <= episodes.hits() as f64 * (1.0 + 1e-12));
-                prop_assert!(episodes.effective_count() <= episodes.count() as f64 * (1.0 + 1e-12));
                 let begun = episodes.per_frame_begun(0.1, 5.0, 0.95).unwrap();
                 prop_assert!(begun.interval.contains(begun.value), "{:?}", begun);
             }

@@ -7,11 +7,6 @@
 use crate::bits::any;
 use crate::phy::Code;
 
-/// Frames with a wrong check of all frames that came: `1 − ok/all`.
-pub fn observed_frame_loss(bad: f64, all: f64) -> f64 {
-    bad / all
-}
-
 /// Bits that FEC corrected of all bits that came: the error rate before FEC.
 pub fn pre_fec_bit_error_rate(corrected_bits: f64, bits: f64) -> f64 {
     corrected_bits / bits

@@ -4,7 +4,7 @@
 //! missed a message comes to the same.
 
 use serde::{Deserialize, Serialize};
-use wiremend_proto::link::{CopyCount, LossRate};
+use wiremend_units::{CopyCount, LossRate};
 
 use crate::bus::{Advice, Deed, Doing, Sighting, Stored};
 use crate::detector::Estimate;
@@ -65,42 +65,63 @@ pub enum Mode {
     Advised,
 }
 
-/// What to do about each link, in their order, given what stands about their other ends and what the planner advises. A link about
-/// which nothing stands is not touched, as far as this goes: `None`.
-pub fn decide(
-    links: &[Link],
-    seen: &[Option<Stored<Sighting>>],
-    advice: &[Option<Advice>],
-    conduct: &Conduct,
-) -> Vec<Option<Deed>> {
-    assert_eq!(links.len(), seen.len(), "something is known of each link, or nothing is");
-    assert_eq!(links.len(), advice.len(), "something is advised about each link, or nothing is");
-    let is_advised = |at: usize| {
-        conduct.mode != Mode::Advised
-            || advice[at].as_ref().is_some_and(|advice| advice.binding && advice.protect)
+impl Mode {
+    /// What a daemon does about links that corrupt.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Observe => "only observes",
+            Self::Act => "acts",
+            Self::Advised => "acts as the planner says",
+        }
+    }
+}
+
+/// What is known of a link.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The link.
+    pub link: &'a Link,
+    /// What stands about its other end.
+    pub seen: Option<&'a Stored<Sighting>>,
+    /// What the planner advises.
+    pub advice: Option<&'a Advice>,
+}
+
+impl Known<'_> {
+    fn estimate(&self) -> Option<Estimate> {
+        self.seen?.word.corrupting
+    }
+
+    fn is_advised(&self, conduct: &Conduct) -> bool {
+        let says_so = |advice: &Advice| advice.binding && advice.protect;
+        conduct.mode != Mode::Advised || self.advice.is_some_and(says_so)
+    }
+}
+
+/// What to do about each link, in their order. A link about whose other end nothing stands is not touched, as far as this goes: `None`.
+pub fn decide(links: &[Known<'_>], conduct: &Conduct) -> Vec<Option<Deed>> {
+    let can_protect = |known: &Known<'_>| {
+        known.estimate().is_some() && known.link.protect == Protect::Relay && known.is_advised(conduct)
     };
-    let estimate = |at: usize| seen[at].as_ref().and_then(|stored| stored.word.corrupting);
-    let loss = |at: usize| estimate(at).map_or(0.0, |seen| seen.loss);
-    let mut worst: Vec<usize> = (0..links.len())
-        .filter(|&at| estimate(at).is_some() && links[at].protect == Protect::Relay && is_advised(at))
-        .collect();
+    let loss = |at: usize| links[at].estimate().map_or(0.0, |seen| seen.loss);
+    let mut worst: Vec<usize> = (0..links.len()).filter(|&at| can_protect(&links[at])).collect();
     // Equal ones in the order of the links, so that a node does not change its mind.
     worst.sort_by(|&a, &b| loss(b).total_cmp(&loss(a)));
     worst.truncate(conduct.protected_max);
-    let doing = |at: usize| match estimate(at) {
+    let doing = |at: usize| match links[at].estimate() {
         None => Doing::Nothing,
-        Some(_) if links[at].protect == Protect::None => abstains("nothing here can protect this link"),
+        Some(_) if links[at].link.protect == Protect::None => abstains("nothing here can protect this link"),
         Some(_) if conduct.mode == Mode::Observe => abstains("this node only observes"),
-        Some(_) if !is_advised(at) => abstains("the planner has not said so"),
+        Some(_) if !links[at].is_advised(conduct) => abstains("the planner has not said so"),
         Some(_) if !worst.contains(&at) => {
             abstains(&format!("{} links that are worse are protected", conduct.protected_max))
         }
         Some(seen) => Doing::Protects { copies: copies(&seen, conduct.target_loss) },
     };
-    seen.iter()
-        .enumerate()
-        .map(|(at, seen)| seen.as_ref().map(|seen| Deed { answers: seen.version, doing: doing(at) }))
-        .collect()
+    let deed = |(at, known): (usize, &Known<'_>)| {
+        known.seen.map(|seen| Deed { answers: seen.version, doing: doing(at) })
+    };
+    links.iter().enumerate().map(deed).collect()
 }
 
 /// LG Eq. 2; as many as there can be where even those do not reach the target.
@@ -122,7 +143,8 @@ mod tests {
     #[test]
     fn copies_follow_the_loss() {
         for (loss, copies) in [(1e-5, 1), (1e-4, 1), (1e-3, 2), (1e-2, 3), (0.1, 4)] {
-            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(loss))], &[None], &acting(4));
+            let decided =
+                decided_all(&[link("eth0", Protect::Relay)], &[Some(losing(loss))], &[None], &acting(4));
             assert_eq!(decided, [Some(Deed { answers: 7, doing: Doing::Protects { copies } })], "{loss}");
         }
     }
@@ -131,7 +153,7 @@ mod tests {
     fn a_clean_link_is_let_be_and_an_unknown_one_left_alone() {
         let clean = Stored { version: 3, word: Sighting::default() };
         let links = [link("eth0", Protect::Relay), link("eth1", Protect::Relay)];
-        let decided = decide(&links, &[Some(clean), None], &[None, None], &acting(4));
+        let decided = decided_all(&links, &[Some(clean), None], &[None, None], &acting(4));
         assert_eq!(decided, [Some(Deed { answers: 3, doing: Doing::Nothing }), None]);
     }
 
@@ -140,15 +162,15 @@ mod tests {
         let links = ["eth0", "eth1", "eth2"].map(|port| link(port, Protect::Relay));
         let seen = [1e-4, 1e-2, 1e-3].map(|loss| Some(losing(loss)));
         let protects = |deed: &Option<Deed>| matches!(&deed.as_ref().unwrap().doing, Doing::Protects { .. });
-        let decided = decide(&links, &seen, &[None, None, None], &acting(2));
+        let decided = decided_all(&links, &seen, &[None, None, None], &acting(2));
         assert_eq!(decided.iter().map(protects).collect::<Vec<_>>(), [false, true, true]);
     }
 
     #[test]
     fn who_may_not_or_cannot_says_so() {
         let seen = [Some(losing(1e-3))];
-        let observing = decide(&[link("eth0", Protect::Relay)], &seen, &[None], &Conduct::default());
-        let bare = decide(&[link("eth0", Protect::None)], &seen, &[None], &acting(4));
+        let observing = decided_all(&[link("eth0", Protect::Relay)], &seen, &[None], &Conduct::default());
+        let bare = decided_all(&[link("eth0", Protect::None)], &seen, &[None], &acting(4));
         for decided in [observing, bare] {
             assert!(matches!(&decided[0], Some(Deed { doing: Doing::Abstains { .. }, .. })), "{decided:?}");
         }
@@ -166,10 +188,25 @@ mod tests {
             (Some(advice(Action::Wait, false, true)), false),
         ] {
             let shown = format!("{advice:?}");
-            let decided = decide(&[link("eth0", Protect::Relay)], &[Some(losing(1e-3))], &[advice], &conduct);
+            let decided =
+                decided_all(&[link("eth0", Protect::Relay)], &[Some(losing(1e-3))], &[advice], &conduct);
             let doing = &decided[0].as_ref().unwrap().doing;
             assert_eq!(matches!(doing, Doing::Protects { .. }), protects, "{shown}");
         }
+    }
+
+    fn decided_all(
+        links: &[Link],
+        seen: &[Option<Stored<Sighting>>],
+        advice: &[Option<Advice>],
+        conduct: &Conduct,
+    ) -> Vec<Option<Deed>> {
+        let known = links.iter().zip(seen).zip(advice).map(|((link, seen), advice)| Known {
+            link,
+            seen: seen.as_ref(),
+            advice: advice.as_ref(),
+        });
+        decide(&known.collect::<Vec<_>>(), conduct)
     }
 
     fn acting(protected_max: usize) -> Conduct {

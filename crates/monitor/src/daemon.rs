@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use wiremend_units::{Span, Time};
 
-use crate::agent::{Conduct, Link, Mode, Protect, decide};
+use crate::agent::{Conduct, Known, Link, Mode, Protect, decide};
 use crate::bus::{Advice, Deed, Doing, Fault, Lease, Put, Repair, Sighting, Standing, Store, Stored};
 use crate::detector::{Thresholds, Verdict};
 use crate::foresight::{Foreseen, Foresight};
@@ -66,23 +66,9 @@ pub enum Event {
 
 /// The daemon of one node.
 pub struct Daemon {
-    links: Vec<Link>,
+    links: Vec<Watched>,
     conduct: Conduct,
     holder: String,
-    ports: Vec<Port>,
-    foresights: Vec<Foresight>,
-    /// Readings in a row without a carrier.
-    dark: Vec<u32>,
-    /// What each port sees, as it is to be told.
-    sightings: Vec<Sighting>,
-    /// What each port has been told to see, and stands.
-    told: Vec<Option<Sighting>>,
-    /// Deeds that stand.
-    answered: Vec<Option<Deed>>,
-    /// What was last read of the other ends.
-    seen: Vec<Option<Stored<Sighting>>>,
-    /// What the planner was last heard to say.
-    advice: Vec<Option<Advice>>,
     tally: Tally,
     lease: Option<(Lease, Time)>,
     reread_at: Time,
@@ -90,6 +76,31 @@ pub struct Daemon {
     look_at: Time,
     resumed: bool,
     ousted: bool,
+}
+
+/// A link, and all that is known of it.
+struct Watched {
+    link: Link,
+    port: Port,
+    foresight: Foresight,
+    /// Readings in a row without a carrier.
+    dark: u32,
+    /// What the port sees, as it is to be told.
+    sighting: Sighting,
+    /// What the port has been told to see, and stands.
+    told: Option<Sighting>,
+    /// The deed that stands.
+    answered: Option<Deed>,
+    /// What was last read of the other end.
+    seen: Option<Stored<Sighting>>,
+    /// What the planner was last heard to say.
+    advice: Option<Advice>,
+}
+
+impl Watched {
+    fn known(&self) -> Known<'_> {
+        Known { link: &self.link, seen: self.seen.as_ref(), advice: self.advice.as_ref() }
+    }
 }
 
 /// What a daemon has done since it was begun.
@@ -114,18 +125,20 @@ impl Daemon {
 
     /// Of these links. `holder` tells two daemons of one node apart, and should stay the same when one begins anew.
     pub fn new(links: Vec<Link>, thresholds: Thresholds, conduct: Conduct, holder: String) -> Self {
-        let count = links.len();
+        let watched = |link| Watched {
+            link,
+            port: Port::new(thresholds, Pace::ANY),
+            foresight: Foresight::new(thresholds.loss),
+            dark: 0,
+            sighting: Sighting::default(),
+            told: None,
+            answered: None,
+            seen: None,
+            advice: None,
+        };
         Self {
-            ports: (0..count).map(|_| Port::new(thresholds, Pace::ANY)).collect(),
-            foresights: vec![Foresight::new(thresholds.loss); count],
-            dark: vec![0; count],
-            sightings: vec![Sighting::default(); count],
-            told: vec![None; count],
-            answered: vec![None; count],
-            seen: vec![None; count],
-            advice: vec![None; count],
+            links: links.into_iter().map(watched).collect(),
             tally: Tally::default(),
-            links,
             conduct,
             holder,
             lease: None,
@@ -136,29 +149,29 @@ impl Daemon {
         }
     }
 
-    /// Its links.
-    pub fn links(&self) -> &[Link] {
-        &self.links
+    /// How many links it has.
+    pub fn link_count(&self) -> usize {
+        self.links.len()
     }
 
     /// What the port of link number `at` sees.
     pub fn port(&self, at: usize) -> &Port {
-        &self.ports[at]
+        &self.links[at].port
     }
 
     /// What is to come at the port of link number `at`.
     pub fn foresight(&self, at: usize) -> &Foresight {
-        &self.foresights[at]
+        &self.links[at].foresight
     }
 
     /// What it last said that it does about link number `at`.
     pub fn doing(&self, at: usize) -> Option<&Doing> {
-        self.answered[at].as_ref().map(|deed| &deed.doing)
+        self.links[at].answered.as_ref().map(|deed| &deed.doing)
     }
 
     /// Whether the port of link number `at` has no carrier.
     pub fn is_down(&self, at: usize) -> bool {
-        self.sightings[at].down
+        self.links[at].sighting.down
     }
 
     /// Whether it speaks for its node.
@@ -174,14 +187,14 @@ impl Daemon {
     /// Looks at the ports.
     pub fn watch(&mut self, machine: &mut impl Machine) -> Vec<Event> {
         let mut events = Vec::new();
-        for link in 0..self.links.len() {
+        for (link, watched) in self.links.iter_mut().enumerate() {
             let Some(reading) = machine.read(link) else { continue };
-            self.dark[link] = if reading.up { 0 } else { self.dark[link].saturating_add(1) };
-            self.sightings[link].down = self.dark[link] >= Self::DARK_MIN;
-            let foreseen = self.foresights[link].on_reading(reading.fec);
+            watched.dark = if reading.up { 0 } else { watched.dark.saturating_add(1) };
+            watched.sighting.down = watched.dark >= Self::DARK_MIN;
+            let foreseen = watched.foresight.on_reading(reading.fec);
             events.extend(foreseen.map(|foreseen| Event::Foresaw { link, foreseen }));
-            let Some(verdict) = self.ports[link].on_reading(reading) else { continue };
-            self.sightings[link].corrupting = match verdict {
+            let Some(verdict) = watched.port.on_reading(reading) else { continue };
+            watched.sighting.corrupting = match verdict {
                 Verdict::Raised(estimate) | Verdict::Moved(estimate) => Some(estimate),
                 Verdict::Cleared { .. } => None,
             };
@@ -193,8 +206,9 @@ impl Daemon {
     /// The store is gone, or a new connection to it was made: whatever is thought to stand there has to be read again.
     pub fn on_disconnect(&mut self) {
         self.lease = None;
-        self.told.fill(None);
-        self.answered.fill(None);
+        for watched in &mut self.links {
+            (watched.told, watched.answered) = (None, None);
+        }
         (self.reread_at, self.look_at) = (Time::ZERO, Time::ZERO);
     }
 
@@ -228,9 +242,11 @@ impl Daemon {
             return Ok(events);
         }
         if is_time {
-            let peers: Vec<PortName> = self.links.iter().map(|link| link.peer.clone()).collect();
+            let peers: Vec<PortName> = self.links.iter().map(|watched| watched.link.peer.clone()).collect();
             let Standing { words, senseless } = store.get::<Sighting>(&peers)?;
-            self.seen = words;
+            for (watched, seen) in self.links.iter_mut().zip(words) {
+                watched.seen = seen;
+            }
             self.reread_at = now.saturating_add(Self::REREAD);
             let advised = self.hear_advice(store)?;
             if senseless + advised > 0 {
@@ -259,12 +275,12 @@ impl Daemon {
             return Ok(());
         }
         let said = store.get::<Sighting>(&self.own_ports(store))?;
-        for (link, said) in said.words.into_iter().enumerate() {
+        for (watched, said) in self.links.iter_mut().zip(said.words) {
             let Some(Sighting { corrupting, repairs, .. }) = said.map(|stored| stored.word) else { continue };
-            self.sightings[link].repairs = repairs;
-            if let Some(estimate) = corrupting.filter(|_| !self.ports[link].is_corrupting()) {
-                self.ports[link].resume(estimate.loss);
-                self.sightings[link].corrupting = corrupting;
+            watched.sighting.repairs = repairs;
+            if let Some(estimate) = corrupting.filter(|_| !watched.port.is_corrupting()) {
+                watched.port.resume(estimate.loss);
+                watched.sighting.corrupting = corrupting;
             }
         }
         self.resumed = true;
@@ -274,13 +290,13 @@ impl Daemon {
     /// A link that was repaired counts as clean at once.
     fn hear_of_repairs(&mut self, store: &mut Store, events: &mut Vec<Event>) -> Result<(), Fault> {
         let repairs = store.get::<Repair>(&self.own_ports(store))?;
-        for (link, repair) in repairs.words.into_iter().enumerate() {
+        for (link, (watched, repair)) in self.links.iter_mut().zip(repairs.words).enumerate() {
             let Some(number) = repair.map(|repair| repair.version) else { continue };
-            if number <= self.sightings[link].repairs {
+            if number <= watched.sighting.repairs {
                 continue;
             }
-            self.sightings[link] = Sighting { corrupting: None, repairs: number, ..self.sightings[link] };
-            events.extend(self.ports[link].on_repair().map(|verdict| Event::Saw { link, verdict }));
+            watched.sighting = Sighting { corrupting: None, repairs: number, ..watched.sighting };
+            events.extend(watched.port.on_repair().map(|verdict| Event::Saw { link, verdict }));
         }
         Ok(())
     }
@@ -290,9 +306,9 @@ impl Daemon {
         let own = self.own_ports(store);
         let said = store.get::<Sighting>(&own)?.words;
         let done = store.get::<Deed>(&own)?.words;
-        for (link, (said, done)) in said.into_iter().zip(done).enumerate() {
-            self.told[link] = said.map(|stored| stored.word);
-            self.answered[link] = done.map(|stored| stored.word);
+        for (watched, (said, done)) in self.links.iter_mut().zip(said.into_iter().zip(done)) {
+            watched.told = said.map(|stored| stored.word);
+            watched.answered = done.map(|stored| stored.word);
         }
         Ok(())
     }
@@ -303,24 +319,26 @@ impl Daemon {
             return Ok(0);
         }
         let Standing { words, senseless } = store.get::<Advice>(&self.own_ports(store))?;
-        self.advice = words.into_iter().map(|stored| stored.map(|stored| stored.word)).collect();
+        for (watched, stored) in self.links.iter_mut().zip(words) {
+            watched.advice = stored.map(|stored| stored.word);
+        }
         Ok(senseless)
     }
 
     fn own_ports(&self, store: &Store) -> Vec<PortName> {
-        let own = |link: &Link| PortName { node: store.node().clone(), port: link.port.clone() };
+        let own =
+            |watched: &Watched| PortName { node: store.node().clone(), port: watched.link.port.clone() };
         self.links.iter().map(own).collect()
     }
 
     /// Says what the ports see. `false` if somebody else speaks for this node by now.
     fn tell(&mut self, store: &mut Store, lease: Lease) -> Result<bool, Fault> {
-        for (at, link) in self.links.iter().enumerate() {
-            let sighting = self.sightings[at];
-            if self.told[at] == Some(sighting) {
+        for Watched { link, sighting, told, .. } in &mut self.links {
+            if *told == Some(*sighting) {
                 continue;
             }
-            match store.put(lease, &link.port, &sighting, &link.peer.node)? {
-                Put::Stands(_) => self.told[at] = Some(sighting),
+            match store.put(lease, &link.port, sighting, &link.peer.node)? {
+                Put::Stands(_) => *told = Some(*sighting),
                 Put::Outdated => return Ok(false),
             }
         }
@@ -334,9 +352,8 @@ impl Daemon {
         machine: &mut impl Machine,
         events: &mut Vec<Event>,
     ) -> Result<(), Fault> {
-        for (link, deed) in
-            decide(&self.links, &self.seen, &self.advice, &self.conduct).into_iter().enumerate()
-        {
+        let known: Vec<Known<'_>> = self.links.iter().map(Watched::known).collect();
+        for (link, deed) in decide(&known, &self.conduct).into_iter().enumerate() {
             let Some(deed) = deed else { continue };
             let deed = match self.perform(link, deed.clone(), machine) {
                 Ok(Some(doing)) => {
@@ -348,29 +365,29 @@ impl Daemon {
                 Err(why) => {
                     let why: String = why.chars().take(120).collect();
                     let deed = Deed { doing: Doing::Abstains { why: why.clone() }, ..deed };
-                    if self.answered[link].as_ref() != Some(&deed) {
+                    if self.links[link].answered.as_ref() != Some(&deed) {
                         self.tally.failures += 1;
                         events.push(Event::Failed { link, why });
                     }
                     deed
                 }
             };
-            if self.answered[link].as_ref() == Some(&deed) {
+            if self.links[link].answered.as_ref() == Some(&deed) {
                 continue;
             }
-            let Link { port, peer, .. } = &self.links[link];
+            let Link { port, peer, .. } = &self.links[link].link;
             if store.put(lease, port, &deed, &peer.node)? == Put::Outdated {
                 self.lease = None;
                 return Ok(());
             }
-            self.answered[link] = Some(deed);
+            self.links[link].answered = Some(deed);
         }
         Ok(())
     }
 
     /// Makes it so, if it is not already. What was done, if anything was.
     fn perform(&self, link: usize, deed: Deed, machine: &mut impl Machine) -> Result<Option<Doing>, String> {
-        if self.links[link].protect == Protect::None || self.conduct.mode == Mode::Observe {
+        if self.links[link].link.protect == Protect::None || self.conduct.mode == Mode::Observe {
             return Ok(None);
         }
         let wanted = match deed.doing {

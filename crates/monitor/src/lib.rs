@@ -16,13 +16,14 @@ mod explain;
 mod foresight;
 mod name;
 mod port;
-mod readout;
 mod register;
+#[cfg(target_os = "linux")]
+pub mod service;
 mod snapshot;
 mod source;
 mod window;
 
-pub use agent::{Conduct, Link, Mode, Protect, decide};
+pub use agent::{Conduct, Known, Link, Mode, Protect, decide};
 pub use config::{BadConfig, Config, CounterSource, RedisConfig};
 pub use counter::{Counter, Counters};
 pub use daemon::{Daemon, Event, Machine, Tally};
@@ -31,7 +32,6 @@ pub use explain::{Cause, End, Explanation, Growth, Reason, explain};
 pub use foresight::{Fec, Forecast, Foreseen, Foresight};
 pub use name::{Name, PortName};
 pub use port::{Counted, Port, Reading, Untold};
-pub use readout::{AdvisedReadout, PlannerReadout, PortReadout, Readout};
 pub use register::{Pace, Step, step};
 pub use snapshot::{Record, Snapshot, Unreadable};
 pub use source::{Group, Missing, Sonic, Sysfs, counter_of};

@@ -4,7 +4,7 @@
 //! `summary.json`. Every file is a [`NewFile`]: it appears under its name when it is whole, and an error names the path.
 //!
 //! People get [`terminal::table`] and [`terminal::tail_plot`] on the terminal, and a [`Page`]: one HTML file with the
-//! table, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
+//! table, the [`sentences`] that it comes to, the [`plot`]s, the scenario and the command that runs it again. A [`Ladder`] draws what happened to one flow,
 //! packet by packet, as SVG or as text; a [`PausePicture`] who paused whom. A [`ledger::Ledger`] sets claims beside what was measured.
 //!
 //! A [`Document`] is a page of any tables and drawings, and [`pods`] draws the links of a fabric that somebody should know of.
@@ -17,6 +17,7 @@ mod file;
 mod grid;
 pub mod human;
 mod json;
+pub mod lab;
 mod ladder;
 pub mod ledger;
 mod markup;
@@ -24,11 +25,13 @@ mod page;
 mod pauses;
 pub mod plot;
 pub mod pods;
+mod reading;
 mod rows;
 #[cfg(test)]
 mod sample;
 #[cfg(test)]
 mod sample_trace;
+mod shell;
 mod table;
 pub mod terminal;
 
@@ -40,5 +43,7 @@ pub use json::{to_json, write_json};
 pub use ladder::Ladder;
 pub use page::Page;
 pub use pauses::{PausePicture, PausedPort};
+pub use reading::sentences;
 pub use rows::{FlowWriter, Origin, SeriesWriter};
+pub use shell::quoted;
 pub use table::Format;

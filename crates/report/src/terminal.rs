@@ -168,6 +168,28 @@ pub(crate) fn paint(text: &str, code: &str, terminal: Terminal) -> String {
     if terminal.colour { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
 }
 
+/// Text in lines of at most `width` characters. Words stay whole, and so do numbers with thin spaces in them.
+pub fn wrapped(text: &str, width: usize) -> String {
+    let mut lines = String::new();
+    let mut used = 0;
+    for word in text.split([' ', '\n']).filter(|word| !word.is_empty()) {
+        let len = word.chars().count();
+        if used > 0 && used + 1 + len > width {
+            lines.push('\n');
+            used = 0;
+        } else if used > 0 {
+            lines.push(' ');
+            used += 1;
+        }
+        lines.push_str(word);
+        used += len;
+    }
+    if used > 0 {
+        lines.push('\n');
+    }
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -215,5 +237,13 @@ mod tests {
         assert!(length(2) > length(3) + 10, "{text}");
         assert!(text.contains("10 µs") && text.contains("100 ms"), "{text}");
         assert_eq!(tail_plot(&[], PLAIN), "");
+    }
+
+    #[test]
+    fn lines_end_between_words() {
+        assert_eq!(wrapped("one two\nthree  µs", 8), "one two\nthree µs\n");
+        assert_eq!(wrapped("longer than that", 4), "longer\nthan\nthat\n");
+        assert_eq!(wrapped(" \n", 10), "");
+        assert_eq!(wrapped("a 350\u{202f}650×", 8), "a\n350\u{202f}650×\n");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::load::load;
-use crate::suggest::nearest;
+use wiremend_units::nearest;
 
 /// A file of the library.
 struct Shipped {

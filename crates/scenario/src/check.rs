@@ -18,13 +18,13 @@ use crate::protect::{Profile, Protect, Scheme, SwitchKind};
 use crate::quantity::{Limit, Pace};
 use crate::recovery;
 use crate::scenario::Scenario;
-use crate::suggest::or_nearest;
 use crate::switch::Switch;
 use crate::tcp;
 use crate::topology::{CrossDc, Graph, Shape, Topology};
 use crate::transport::Operation;
 use crate::value::{Place, Placed};
 use crate::workload::{App, Flows, Workload};
+use wiremend_units::or_nearest;
 
 /// Whether the parts of a scenario fit together.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), Flaw> {

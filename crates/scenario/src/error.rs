@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::load::Override;
-use crate::suggest::or_nearest;
+use wiremend_units::or_nearest;
 
 /// Why a text is not a scenario. Shown as exactly one line: `FILE:LINE:COLUMN: what is wrong; what is allowed`, or
 /// `--set PATH=VALUE: …` where an override is to blame.

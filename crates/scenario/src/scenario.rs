@@ -37,7 +37,7 @@ pub struct Scenario {
     pub switch: Switch,
     /// The reliable connection.
     #[serde(default)]
-    pub transport: Transport,
+    pub transport: Placed<Transport>,
     /// What keeps losses from ending in timeouts.
     #[serde(default)]
     pub mend: Placed<Mend>,

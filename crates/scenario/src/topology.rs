@@ -6,8 +6,8 @@ use wiremend_units::{Bytes, HostId, Rate, Span};
 
 use crate::name::{Host, Hosts, LinkSet, Name};
 use crate::quantity::{Limit, Within};
-use crate::suggest::or_nearest;
 use crate::value::{self, Placed, Refusal, Scalar, Shown, Value, as_value};
+use wiremend_units::or_nearest;
 
 /// The network: hosts with one port each, output-queued switches, and full-duplex links.
 ///

@@ -12,9 +12,9 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::error::Flaw;
 use crate::impair::Impair;
-use crate::suggest::or_nearest;
 use crate::topology::Topology;
 use crate::workload::Workload;
+use wiremend_units::or_nearest;
 
 /// A value and where it stands.
 pub(crate) type Node<'i> = Spanned<DeValue<'i>>;

@@ -10,55 +10,36 @@
 //!   └─completion──┴──────────────◄~~~ acknowledgements ◄──────────────┘
 //! ```
 //!
-//! Where to look: `queue` orders events; `wires` moves frames over lanes, and `egress` has them wait their turn;
-//! `lossless` is the buffer that the ports of a switch share, and what it tells its neighbours; `deadlock` is about ports
-//! that wait for each other;
-//! `part` is what one thread owns and how a switch forwards; `host` is NIC, connections and their ends; `app` is
-//! what hosts do; `run` is the course of time over all parts; `build` makes it all from a scenario.
+//! Where to look: `event` orders events; `frame` is what travels, and `link` moves it over lanes; `port` has frames wait
+//! their turn; `protect` is the ends of links that mend their losses; `switch` forwards, balances, marks, trims, and
+//! shares the memory of lossless ports; `host` is NIC, connections and their ends; `app` is what hosts do; `engine` is
+//! what one thread owns and the course of time over all of them; `build` makes it all from a scenario; `observe` shows
+//! frames and steps of a run, and writes frames of a link as the bytes that would be on it.
 //!
 //! The same scenario and seed give the same rows, counters and digest, on any number of threads, in any build.
 
 mod app;
-mod balance;
-mod barrier;
 mod build;
-mod cause;
-mod deadlock;
-mod detour;
-mod egress;
+mod engine;
+mod event;
 mod frame;
 mod host;
-mod ideal;
-mod lossless;
-mod mark;
+mod link;
+mod memory;
 mod network;
-mod notice;
 mod observe;
-mod pages;
-mod part;
-mod pause;
 mod port;
-mod prefetch;
 mod protect;
-mod queue;
-mod rare;
-mod repeat;
-mod ring;
-mod run;
-mod schedule;
-mod script;
 mod simulation;
-mod source;
-mod store;
-mod trim;
-mod wires;
+mod switch;
 
-pub use build::{BuildError, Files, Phase, network, phases};
-pub use deadlock::{Deadlock, PauseInterval, Probe};
-pub use frame::{Body, Frame, Raw};
+pub use build::{BuildError, Files, Options, Phase, Plan, network, phases};
+pub use engine::{Ending, Observer, Progress};
+pub use frame::{Body, Frame, Header, HeaderId, Probe, Raw};
 pub use host::HostCounters;
-pub use lossless::{PauseCounters, SwitchCounters};
-pub use observe::Captured;
-pub use protect::{EndCounters, Header, HeaderId};
-pub use run::{Ending, Observer, Progress};
-pub use simulation::{LaneCounters, Options, Results, Simulation};
+pub use link::LaneCounters;
+pub use observe::{Capture, Captured};
+pub use protect::EndCounters;
+pub use simulation::{Results, Simulation};
+pub use switch::deadlock::{Deadlock, PauseInterval};
+pub use switch::{PauseCounters, SwitchCounters};

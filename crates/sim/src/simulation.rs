@@ -9,50 +9,16 @@ use wiremend_measure::{
     Added, Collector, Counters, DeadlockFound, Deadlocks, TimeoutCounts, TraceRecord, Trims, VariantSummary,
 };
 use wiremend_scenario::Scenario;
-use wiremend_units::{FlowId, LinkId, NodeId, Span, SwitchId, Time};
+use wiremend_units::{HostId, NodeId, Span, Time};
 
-use crate::build::{self, BuildError, Built, Files};
-use crate::deadlock::{Deadlock, PauseInterval};
+use crate::build::{BuildError, Built, Files, Options, Plan};
+use crate::engine::{Ending, Limits, Observer, Part, Ran, run};
 use crate::host::HostCounters;
-use crate::lossless::{self, PauseCounters, SwitchCounters};
+use crate::link::LaneCounters;
 use crate::network::Network;
-use crate::part::Part;
 use crate::protect::{self, EndCounters};
-use crate::run::{self, Ending, Limits, Observer, Ran};
-
-/// How to run a scenario, besides what it says itself.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// The seed of every random stream.
-    pub seed: u64,
-    /// Threads at most; results do not depend on it.
-    pub threads: usize,
-    /// Make every port a scheduled one; results do not depend on it.
-    pub scheduled: bool,
-    /// Links whose frames an observer wants to see.
-    pub captures: Vec<LinkId>,
-    /// A flow to follow step by step. Only with one thread.
-    pub trace: Option<FlowId>,
-    /// Remember when ports had to hold.
-    pub pauses: bool,
-    /// Refuse or stop what would need more.
-    pub memory_bytes_max: Option<u64>,
-}
-
-impl Options {
-    /// As plain as can be: one thread, nothing observed.
-    pub fn new(seed: u64) -> Self {
-        Self {
-            seed,
-            threads: 1,
-            scheduled: false,
-            captures: Vec::new(),
-            trace: None,
-            pauses: false,
-            memory_bytes_max: None,
-        }
-    }
-}
+use crate::switch::deadlock::{Deadlock, PauseInterval};
+use crate::switch::{PauseCounters, SwitchCounters, lossless};
 
 /// A run that is ready to start.
 pub struct Simulation {
@@ -102,28 +68,16 @@ pub struct Results {
     pub notes: Vec<String>,
 }
 
-/// What one direction of a link counts.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct LaneCounters {
-    /// Frames that have crossed, corrupted ones included.
-    pub tx_frames: u64,
-    /// Bytes of these, MAC header to FCS.
-    pub tx_bytes: u64,
-    /// Frames corrupted.
-    pub corrupted: u64,
-    /// Frames dropped for want of room before it.
-    pub dropped: u64,
-    /// Frames marked before it.
-    pub marked: u64,
-    /// What was trimmed before it.
-    pub trims: Trims,
-}
-
 impl Simulation {
     /// Builds the network of a scenario and puts its applications on the hosts.
     pub fn build(scenario: &Scenario, files: &dyn Files, options: &Options) -> Result<Self, BuildError> {
-        let Built { parts, limits, net, notes } = build::build(scenario, files, options)?;
-        Ok(Self { parts, limits, net, notes })
+        Ok(Self::new(Plan::new(scenario, files, options)?))
+    }
+
+    /// Makes what was planned.
+    pub fn new(plan: Plan<'_>) -> Self {
+        let Built { parts, limits, net, notes } = plan.assemble();
+        Self { parts, limits, net, notes }
     }
 
     /// The network.
@@ -149,61 +103,15 @@ impl Simulation {
 
     fn results(mut self, ran: Ran) -> Results {
         let Ran { mut collector, deadlocks, end, ending } = ran;
-        let graph = &self.net.graph;
-        let owner_of_node = Arc::clone(&self.parts[0].owner_of_node);
-        let hosts: Vec<_> = graph
-            .hosts()
-            .map(|host| {
-                self.parts[usize::from(owner_of_node[host.index()])].hosts[host.index()].counters.clone()
-            })
-            .collect();
-        let of_node = |node: NodeId| &self.parts[usize::from(owner_of_node[node.index()])].wires;
-        let lanes: Vec<_> = graph
-            .lanes()
-            .map(|lane| {
-                let LaneCounters { dropped, marked, trims, .. } =
-                    of_node(graph.lane_from(lane)).counters(lane);
-                LaneCounters { dropped, marked, trims, ..of_node(graph.lane_to(lane)).counters(lane) }
-            })
-            .collect();
+        let (hosts, lanes) = (self.host_counters(), self.lane_counters());
         let mut counters = sum(&hosts, &lanes);
         counters.events = self.parts.iter().map(|part| part.events).sum();
         counters.dropped_frames.ttl = self.parts.iter().map(|part| part.tally.dropped_ttl).sum();
         counters.simulated_ps = end.as_ps();
-        let switches: Vec<_> = graph.switches().map(|switch| self.added_by(switch)).collect();
-        for added in &switches {
-            counters.added += *added;
-            counters.extra_bytes += added.bytes();
-        }
         add_to_digest(&mut collector, &hosts, &lanes);
-        for (number, switch) in switches.iter().enumerate() {
-            for (name, value) in switch.named() {
-                collector.add_counter(name, number as u64, value);
-            }
-        }
-        let guards: Vec<_> = graph
-            .lanes()
-            .filter_map(|lane| Some(of_node(graph.lane_from(lane)).guard(lane)?.summary(lane)))
-            .collect();
-        for end in &guards {
-            counters.protection += end.sum;
-            counters.extra_bytes += end.sum.bytes();
-            for (name, value) in protect::named(end) {
-                collector.add_counter(name, u64::from(end.lane.0), value);
-            }
-        }
-        let (buffers, pauses) = self.flow_control(end);
-        counters.flow_control = lossless::sum(graph, &buffers, &pauses);
-        for of in &buffers {
-            for (name, value) in of.counts.named() {
-                collector.add_counter(name, u64::from(of.switch.0), value);
-            }
-        }
-        for of in &pauses {
-            for (name, value) in of.named() {
-                collector.add_counter(name, u64::from(of.lane.0), value);
-            }
-        }
+        let switches = self.added(&mut counters, &mut collector);
+        let guards = self.protection(&mut counters, &mut collector);
+        let (buffers, pauses) = self.flow_control(end, &mut counters, &mut collector);
         counters.deadlocks = self.remedies(&deadlocks);
         counters.dropped_frames.remedy = counters.deadlocks.dropped_frames();
         if self.limits.deadlock.is_some() || counters.deadlocks != Deadlocks::default() {
@@ -211,12 +119,13 @@ impl Simulation {
                 collector.add_counter(name, 0, value);
             }
         }
-        let deadlock = deadlocks.first().map(|first| first.named(graph, ending == Ending::Deadlock));
+        let deadlock =
+            deadlocks.first().map(|first| first.named(&self.net.graph, ending == Ending::Deadlock));
         let pause_log = self.pause_log(end);
-        let in_flight = self.parts.iter().map(|part| part.wires.under_way()).sum();
-        let rare = self.parts.iter().find_map(|part| part.wires.rare.as_ref());
+        let in_flight = self.parts.iter().map(|part| part.lanes.under_way()).sum();
+        let rare = self.parts.iter().find_map(|part| part.ports.rare());
         let episodes = rare.map_or(Episodes::default(), |rare| rare.episodes);
-        let (trace, trace_left_out) = self.parts[0].wires.watch.take_trace();
+        let (trace, trace_left_out) = self.parts[0].lanes.watch.take_trace();
         Results {
             ending,
             end,
@@ -239,14 +148,87 @@ impl Simulation {
         }
     }
 
-    fn flow_control(&self, end: Time) -> (Vec<SwitchCounters>, Vec<PauseCounters>) {
-        let (graph, owner_of_node) = (&self.net.graph, &self.parts[0].owner_of_node);
-        let of =
-            |node: NodeId| self.parts[usize::from(owner_of_node[node.index()])].wires.lossless.as_deref();
-        let buffers =
-            graph.switches().filter_map(|switch| of(graph.switch_node(switch))?.switch_counters(switch));
-        let pauses = graph.lanes().filter_map(|lane| of(graph.lane_from(lane))?.pause_counters(lane, end));
-        (buffers.collect(), pauses.collect())
+    /// The part that a node belongs to.
+    fn part(&self, node: NodeId) -> &Part {
+        &self.parts[usize::from(self.parts[0].owner_of_node[node.index()])]
+    }
+
+    fn host_counters(&self) -> Vec<HostCounters> {
+        let graph = &self.net.graph;
+        let counters = |host: HostId| self.part(graph.host_node(host)).hosts[host.index()].counters.clone();
+        graph.hosts().map(counters).collect()
+    }
+
+    /// What a lane carries is counted where it ends; what is done before it, where it begins.
+    fn lane_counters(&self) -> Vec<LaneCounters> {
+        let graph = &self.net.graph;
+        let counters = |lane| {
+            let LaneCounters { dropped, marked, trims, .. } = self.part(graph.lane_from(lane)).counters(lane);
+            LaneCounters { dropped, marked, trims, ..self.part(graph.lane_to(lane)).counters(lane) }
+        };
+        graph.lanes().map(counters).collect()
+    }
+
+    /// What each switch added.
+    fn added(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<Added> {
+        let graph = &self.net.graph;
+        let by_switch = |switch| {
+            let repeaters = self.part(graph.switch_node(switch)).repeaters.as_ref();
+            repeaters.map_or(Added::default(), |repeaters| repeaters.added(switch))
+        };
+        let switches: Vec<_> = graph.switches().map(by_switch).collect();
+        for (number, added) in switches.iter().enumerate() {
+            counters.added += *added;
+            counters.extra_bytes += added.bytes();
+            for (name, value) in added.named() {
+                collector.add_counter(name, number as u64, value);
+            }
+        }
+        switches
+    }
+
+    /// What both ends of every protected link did.
+    fn protection(&self, counters: &mut Counters, collector: &mut Collector) -> Vec<EndCounters> {
+        let graph = &self.net.graph;
+        let summary = |lane| Some(self.part(graph.lane_from(lane)).ports.guard(lane)?.summary());
+        let guards: Vec<_> = graph.lanes().filter_map(summary).collect();
+        for end in &guards {
+            counters.protection += end.sum;
+            counters.extra_bytes += end.sum.bytes();
+            for (name, value) in protect::named(end) {
+                collector.add_counter(name, u64::from(end.lane.0), value);
+            }
+        }
+        guards
+    }
+
+    /// What lossless switches did, and what became of it.
+    fn flow_control(
+        &self,
+        end: Time,
+        counters: &mut Counters,
+        collector: &mut Collector,
+    ) -> (Vec<SwitchCounters>, Vec<PauseCounters>) {
+        let graph = &self.net.graph;
+        let of = |node| self.part(node).ports.as_lossless();
+        let buffers: Vec<_> = graph
+            .switches()
+            .filter_map(|switch| of(graph.switch_node(switch))?.switch_counters(switch))
+            .collect();
+        let pauses: Vec<_> =
+            graph.lanes().filter_map(|lane| of(graph.lane_from(lane))?.pause_counters(lane, end)).collect();
+        counters.flow_control = lossless::sum(graph, &buffers, &pauses);
+        for of in &buffers {
+            for (name, value) in of.counts.named() {
+                collector.add_counter(name, u64::from(of.switch.0), value);
+            }
+        }
+        for of in &pauses {
+            for (name, value) in of.named() {
+                collector.add_counter(name, u64::from(of.lane.0), value);
+            }
+        }
+        (buffers, pauses)
     }
 
     /// What was done about deadlocks, and which of it there was reason for.
@@ -263,7 +245,7 @@ impl Simulation {
         let stood = |deadlock: &Deadlock, at: Time| deadlock.closed <= at && at <= deadlock.seen + every;
         let is_false = |at: &&Time| !deadlocks.iter().any(|deadlock| stood(deadlock, **at));
         for part in &self.parts {
-            if let Some(lossless) = &part.wires.lossless {
+            if let Some(lossless) = part.ports.as_lossless() {
                 let care = &lossless.care;
                 sum += care.counts;
                 sum.false_storms += care.storms.iter().filter(is_false).count() as u64;
@@ -277,16 +259,9 @@ impl Simulation {
     }
 
     fn pause_log(&self, end: Time) -> Vec<PauseInterval> {
-        let (graph, owner_of_node) = (&self.net.graph, &self.parts[0].owner_of_node);
-        let of = |lane| &self.parts[usize::from(owner_of_node[graph.lane_from(lane).index()])].wires;
-        let logged = |lane| of(lane).lossless.as_ref().map_or(Vec::new(), |of| of.pause_log(lane, end));
-        graph.lanes().flat_map(logged).collect()
-    }
-
-    fn added_by(&self, switch: SwitchId) -> Added {
-        let node = self.net.graph.switch_node(switch);
-        let part = &self.parts[usize::from(self.parts[0].owner_of_node[node.index()])];
-        part.repeaters.as_ref().map_or(Added::default(), |repeaters| repeaters.added(switch))
+        let graph = &self.net.graph;
+        let of = |lane| self.part(graph.lane_from(lane)).ports.as_lossless();
+        graph.lanes().flat_map(|lane| of(lane).map_or(Vec::new(), |of| of.pause_log(lane, end))).collect()
     }
 }
 

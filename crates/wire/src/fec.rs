@@ -31,7 +31,7 @@ use crate::{MIN_FRAME_BYTES, MacAddr, Malformed, Trailer, view};
 /// For experiments within a network, the second of the two (IEEE 802 clause 9.2.3).
 pub const ETHERTYPE: u16 = 0x88B6;
 /// The version of the format that is written, and the only one that is read.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = crate::numbers::FEC_VERSION;
 /// The most frames of a block, parities included.
 const BLOCK_MAX: u16 = 255;
 

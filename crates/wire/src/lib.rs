@@ -69,9 +69,10 @@ mod crc;
 mod frame;
 mod header_only;
 mod length;
+mod mac;
 mod malformed;
 mod network;
-mod opcode;
+mod numbers;
 mod pause;
 mod trailer;
 mod transport;
@@ -81,15 +82,16 @@ pub use crc::{CRC_BYTES, Icrc, fcs, fcs_matches, icrc};
 pub use frame::{Received, RoceFrame};
 pub use header_only::{HeaderOnly, Tag};
 pub use length::{Encapsulation, MIN_FRAME_BYTES, WIRE_OVERHEAD_BYTES, frame_len};
+pub use mac::MacAddr;
 pub use malformed::Malformed;
 pub use network::{
-    Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ecn, EthernetRepr, IpRepr, IpVersion, Ipv4Repr, Ipv6Repr, MacAddr,
-    PROTOCOL_TCP, ROCE_PORT, TcpFlags, TcpRepr, Tpid, TrafficClass, UdpRepr, VlanTag, Vlans,
+    Body, ETHERTYPE_IPV4, ETHERTYPE_IPV6, Ecn, EthernetRepr, IpRepr, IpVersion, Ipv4Repr, Ipv6Repr,
+    PROTOCOL_TCP, TcpFlags, TcpRepr, Tpid, TrafficClass, UdpRepr, VlanTag, Vlans,
 };
-pub use opcode::Opcode;
+pub use numbers::ROCE_PORT;
 pub use pause::{ETHERTYPE_MAC_CONTROL, Pause, PauseFrame, Quanta};
 pub use trailer::Trailer;
 pub use transport::{
     AethRepr, AtomicAckEthRepr, AtomicEthRepr, BthRepr, Credits, DethRepr, Extension, IethRepr, ImmDtRepr,
-    Layout, NakCode, RethRepr, RnrTimer, Syndrome,
+    Layout, NakCode, Opcode, RethRepr, RnrTimer, Syndrome,
 };

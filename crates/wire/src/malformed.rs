@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::mac::MacAddr;
+use crate::numbers::{FEC_VERSION, LINK_VERSION, ROCE_PORT};
+
 /// Why bytes are not the packet they should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Malformed {
@@ -77,7 +80,7 @@ impl fmt::Display for Malformed {
             Self::IpChecksum => f.write_str("the IPv4 header does not match its checksum"),
             Self::Fragment => f.write_str("an IPv4 fragment, which RoCEv2 forbids"),
             Self::Protocol(protocol) => write!(f, "IP protocol {protocol} is not 17 (UDP)"),
-            Self::UdpPort(port) => write!(f, "UDP port {port} is not {}", crate::ROCE_PORT),
+            Self::UdpPort(port) => write!(f, "UDP port {port} is not {ROCE_PORT}"),
             Self::Length(field) => write!(f, "the {field} is smaller than what it covers"),
             Self::UdpLength { udp, ip } => {
                 write!(f, "UDP length {udp} differs from the {ip} bytes that IP carries")
@@ -85,7 +88,7 @@ impl fmt::Display for Malformed {
             Self::Alignment(len) => write!(f, "payload and pad are {len} bytes, not a multiple of 4"),
             Self::MacControl(opcode) => write!(f, "MAC control opcode {opcode:#06x} is not a pause"),
             Self::LinkVersion(version) => {
-                write!(f, "link header version {version} is not {}", crate::link::VERSION)
+                write!(f, "link header version {version} is not {LINK_VERSION}")
             }
             Self::LinkType(kind) => write!(f, "no link header has type {kind}, only 0 to 5"),
             Self::LinkAck => f.write_str("a link header without the ACK that its type calls for"),
@@ -93,10 +96,10 @@ impl fmt::Display for Malformed {
             Self::LinkHello(kind) => write!(f, "no hello has kind {kind}, only 1 to 5"),
             Self::LinkMagic(magic) => write!(f, "a hello with magic {magic:#010x} is somebody else's"),
             Self::LinkDestination => {
-                write!(f, "a frame of the link's own goes to {}", crate::MacAddr::NEAREST_BRIDGE)
+                write!(f, "a frame of the link's own goes to {}", MacAddr::NEAREST_BRIDGE)
             }
             Self::FecVersion(version) => {
-                write!(f, "FEC header version {version} is not {}", crate::fec::VERSION)
+                write!(f, "FEC header version {version} is not {FEC_VERSION}")
             }
             Self::FecPlace { index, data_count: 0, parities } => {
                 write!(f, "no block has a frame at place {index} and {parities} parities behind it")

@@ -84,8 +84,7 @@ fn lay_out(tree: &Path) -> Result<PathBuf> {
 }
 
 fn bus() -> Result<Vec<String>> {
-    let mut example = command("cargo run --quiet --release -p wiremend-monitor --example bus_speed");
-    let output = shell::output(&mut example)?;
+    let output = shell::output(&mut command("cargo bench --quiet -p wiremend-monitor --bench bus_speed"))?;
     let mut lines = output.lines().map(serde_json::from_str::<Value>);
     let mut next = || lines.next().context("a measurement is missing")?.context("a measurement is no JSON");
     let (swarm, planner) = (next()?, next()?);

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
+use super::runner;
 use crate::ledger;
 use crate::shell::{self, call, command};
 
@@ -30,7 +31,7 @@ pub(super) fn compare_digests() -> Result<()> {
 /// The program as the tests were run on it. Building it alone would choose other features of its dependencies, and
 /// so compile most of them again.
 fn optimised() -> Result<PathBuf> {
-    shell::run(&mut command("cargo test --quiet --workspace --profile test-release --no-run"))?;
+    shell::run(&mut command(runner::BUILD))?;
     let program = shell::target_dir()?.join("test-release").join("wiremend");
     ensure!(program.is_file(), "no test of the command line built `{}`", program.display());
     Ok(program)

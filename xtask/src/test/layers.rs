@@ -1,104 +1,91 @@
-//! The direction of the crates: each uses only what lies below it.
+//! The direction of the crates: each uses what the table of `ARCHITECTURE.md` says, and only crates that stand above it there.
 
-use std::fmt::Write;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::shell;
 
-/// Each crate of the workspace and the others it may use, from the ground up. What is missing here is not allowed.
-const LAYERS: &[(&str, &[&str])] = &[
-    ("wiremend-units", &[]),
-    ("wiremend-wire", &["wiremend-units"]),
-    ("wiremend-impair", &["wiremend-units"]),
-    ("wiremend-measure", &["wiremend-units"]),
-    ("wiremend-model", &[]),
-    ("wiremend-fabric", &["wiremend-units"]),
-    ("wiremend-fleet", &["wiremend-units", "wiremend-fabric"]),
-    ("wiremend-scenario", &["wiremend-units"]),
-    ("wiremend-proto", &["wiremend-units", "wiremend-wire"]),
-    ("wiremend-testkit", &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-proto"]),
-    (
-        "wiremend-sim",
-        &[
-            "wiremend-units",
-            "wiremend-wire",
-            "wiremend-impair",
-            "wiremend-measure",
-            "wiremend-fabric",
-            "wiremend-scenario",
-            "wiremend-proto",
-        ],
-    ),
-    (
-        "wiremend-dataplane",
-        &["wiremend-units", "wiremend-wire", "wiremend-impair", "wiremend-measure", "wiremend-proto"],
-    ),
-    ("wiremend-report", &["wiremend-units", "wiremend-measure"]),
-    (
-        "wiremend-monitor",
-        &[
-            "wiremend-units",
-            "wiremend-measure",
-            "wiremend-model",
-            "wiremend-fabric",
-            "wiremend-fleet",
-            "wiremend-proto",
-        ],
-    ),
-    (
-        "wiremend",
-        &[
-            "wiremend-units",
-            "wiremend-wire",
-            "wiremend-impair",
-            "wiremend-measure",
-            "wiremend-model",
-            "wiremend-fabric",
-            "wiremend-fleet",
-            "wiremend-scenario",
-            "wiremend-proto",
-            "wiremend-sim",
-            "wiremend-dataplane",
-            "wiremend-report",
-            "wiremend-monitor",
-        ],
-    ),
-    ("xtask", &[]),
-];
-
+/// Who a row of the table may name in place of single crates.
+const ALL_ABOVE: &str = "all above";
 /// For tests of any crate.
-const TESTS_MAY_USE: &str = "wiremend-testkit";
+const TESTS_MAY_USE: &str = "testkit";
 
-/// Compares what the manifests say with [`LAYERS`].
+/// Which crates each crate uses.
+type Graph = BTreeMap<String, BTreeSet<String>>;
+
+/// Compares what the manifests say with the table.
 pub(super) fn check() -> Result<()> {
-    let wrong = violations(&shell::metadata()?)?;
-    if !wrong.is_empty() {
-        bail!("{}", wrong.trim_end());
+    let page =
+        fs::read_to_string(shell::root().join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")?;
+    let wrong = differences(&page, &graph(&shell::metadata()?)?);
+    for line in &wrong {
+        println!("{line}");
     }
+    ensure!(wrong.is_empty(), "{} differences between manifests and ARCHITECTURE.md", wrong.len());
     Ok(())
 }
 
-/// What does not fit, one line each.
-fn violations(metadata: &Value) -> Result<String> {
-    let mut wrong = String::new();
+/// What the manifests say. Crates are named by their folders, as the table does.
+fn graph(metadata: &Value) -> Result<Graph> {
+    let mut graph = Graph::new();
     for package in metadata["packages"].as_array().context("cargo metadata without packages")? {
         let name = package["name"].as_str().context("a package without name")?;
-        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
-            writeln!(wrong, "`{name}` has no place among the layers: {} lists them", file!())?;
-            continue;
-        };
+        let mut uses = BTreeSet::new();
         for dependency in package["dependencies"].as_array().context("a package without dependencies")? {
             // Only crates of the workspace have a path; the normal kind of dependency is null.
-            let used = dependency["name"].as_str().unwrap_or_default();
-            let for_tests = dependency["kind"] == "dev" && used == TESTS_MAY_USE;
-            if dependency["path"].is_string() && !allowed.contains(&used) && !for_tests {
-                writeln!(wrong, "`{name}` may not use `{used}`: {} says what it may", file!())?;
+            let used = short(dependency["name"].as_str().unwrap_or_default());
+            let is_for_tests = dependency["kind"] == "dev" && used == TESTS_MAY_USE;
+            if dependency["path"].is_string() && !is_for_tests {
+                uses.insert(used.to_owned());
             }
         }
+        graph.insert(short(name).to_owned(), uses);
     }
-    Ok(wrong)
+    Ok(graph)
+}
+
+fn short(package: &str) -> &str {
+    if package == "wiremend" { "cli" } else { package.strip_prefix("wiremend-").unwrap_or(package) }
+}
+
+/// What does not fit, one line each.
+fn differences(page: &str, graph: &Graph) -> Vec<String> {
+    let mut wrong = Vec::new();
+    let mut above: Vec<&str> = Vec::new();
+    for (name, uses) in rows(page) {
+        let Some(actual) = graph.get(name) else {
+            wrong.push(format!("`{name}` stands in the table and is no crate"));
+            continue;
+        };
+        let named: BTreeSet<_> = uses.split(", ").filter(|used| !used.is_empty()).collect();
+        for used in actual {
+            if uses != ALL_ABOVE && !named.contains(&**used) {
+                wrong.push(format!("`{name}` uses `{used}`, which the table does not say"));
+            } else if !above.contains(&&**used) {
+                wrong.push(format!("`{name}` uses `{used}`, which does not stand above it"));
+            }
+        }
+        let unused = named.iter().filter(|used| **used != ALL_ABOVE && !actual.contains(**used));
+        wrong.extend(unused.map(|used| format!("`{name}` does not use `{used}`, and the table says so")));
+        above.push(name);
+    }
+    let missing = graph.keys().filter(|name| !above.contains(&name.as_str()));
+    wrong.extend(missing.map(|name| format!("`{name}` is missing in the table of crates")));
+    wrong
+}
+
+/// Name and uses of each row `| name | what it is | uses |`, the name in backquotes.
+fn rows(page: &str) -> Vec<(&str, &str)> {
+    let table = page.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
+    let row = |line| {
+        let cells: Vec<_> = str::split(line, '|').map(str::trim).collect();
+        let [_, name, _, uses, _] = cells[..] else { return None };
+        Some((name.strip_prefix('`')?.strip_suffix('`')?, uses))
+    };
+    table.map_while(row).collect()
 }
 
 #[cfg(test)]
@@ -106,37 +93,55 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    #[test]
-    fn each_crate_uses_only_crates_listed_before_it() {
-        for (at, (name, allowed)) in LAYERS.iter().enumerate() {
-            for used in *allowed {
-                assert!(LAYERS[..at].iter().any(|(below, _)| below == used), "{name} uses {used}");
-            }
-        }
+    const PAGE: &str = "\
+text
+| crate | what it is | uses |
+|---|---|---|
+| `units` | numbers | |
+| `wire` | bytes | units |
+| `cli` | commands | all above |
+
+| other | table |
+";
+
+    fn graph_of(pairs: &[(&str, &[&str])]) -> Graph {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        pairs.iter().map(|(name, uses)| ((*name).to_owned(), owned(uses))).collect()
     }
 
     #[test]
-    fn a_dependency_upwards_is_refused() {
-        let wrong = violations(&package("wiremend-wire", "wiremend-sim", &Value::Null)).unwrap();
-        assert!(wrong.starts_with("`wiremend-wire` may not use `wiremend-sim`: "), "{wrong}");
-        assert_eq!(violations(&package("wiremend-sim", "wiremend-wire", &Value::Null)).unwrap(), "");
+    fn a_table_that_says_what_is_so_passes() {
+        let graph = graph_of(&[("units", &[]), ("wire", &["units"]), ("cli", &["wire"])]);
+        assert_eq!(differences(PAGE, &graph), [""; 0]);
+    }
+
+    #[test]
+    fn what_the_table_does_not_say_is_named() {
+        let graph = graph_of(&[("units", &["wire"]), ("wire", &[]), ("cli", &[]), ("new", &[])]);
+        assert_eq!(
+            differences(PAGE, &graph),
+            [
+                "`units` uses `wire`, which the table does not say",
+                "`wire` does not use `units`, and the table says so",
+                "`new` is missing in the table of crates",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_crate_uses_only_those_above_it() {
+        let page = PAGE.replace("| numbers | |", "| numbers | wire |");
+        let graph = graph_of(&[("units", &["wire"]), ("wire", &["units"]), ("cli", &[])]);
+        assert_eq!(differences(&page, &graph), ["`units` uses `wire`, which does not stand above it"]);
     }
 
     #[test]
     fn the_test_kit_is_for_tests() {
-        assert_eq!(violations(&package("wiremend-sim", "wiremend-testkit", &json!("dev"))).unwrap(), "");
-        assert_ne!(violations(&package("wiremend-sim", "wiremend-testkit", &Value::Null)).unwrap(), "");
-    }
-
-    #[test]
-    fn a_crate_nobody_placed_is_refused() {
-        let wrong = violations(&package("wiremend-new", "wiremend-units", &Value::Null)).unwrap();
-        assert!(wrong.starts_with("`wiremend-new` has no place"), "{wrong}");
-    }
-
-    fn package(name: &str, uses: &str, kind: &Value) -> Value {
-        let outside = json!({"name": "serde", "kind": null});
-        let inside = json!({"name": uses, "kind": kind, "path": "crates/x"});
-        json!({"packages": [{"name": name, "dependencies": [outside, inside]}]})
+        let package = |kind: Value| {
+            let inside = json!({"name": "wiremend-testkit", "kind": kind, "path": "crates/testkit"});
+            json!({"packages": [{"name": "wiremend-sim", "dependencies": [json!({"name": "serde"}), inside]}]})
+        };
+        assert!(graph(&package(json!("dev"))).unwrap()["sim"].is_empty());
+        assert!(graph(&package(Value::Null)).unwrap()["sim"].contains("testkit"));
     }
 }

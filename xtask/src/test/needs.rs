@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use anyhow::{Context, Result};
 
+use super::portable;
 use crate::Trouble;
 use crate::shell::{self, command};
 
@@ -11,94 +12,103 @@ use crate::shell::{self, command};
 struct Need {
     what: &'static str,
     why: &'static str,
-    /// A command that succeeds if it is there.
-    probe: &'static str,
+    probe: Probe,
     from: Source,
+}
+
+/// How to tell whether it is there.
+enum Probe {
+    /// By a command that succeeds.
+    Runs(&'static str),
+    Holds(fn() -> bool),
 }
 
 #[derive(Clone, Copy)]
 enum Source {
-    /// A package of Debian.
+    /// Packages of Debian.
     Debian(&'static str),
     /// A component of the Rust toolchain.
     Toolchain(&'static str),
-    /// A program on crates.io, built here, with the version known to work.
-    Crate(&'static str),
 }
 
 const NEEDS: &[Need] = &[
     Need {
         what: "git",
         why: "lists the files to check",
-        probe: "git --version",
+        probe: Probe::Runs("git --version"),
         from: Source::Debian("git"),
     },
     Need {
         what: "tshark",
         why: "reads the captures that runs write",
-        probe: "tshark --version",
+        probe: Probe::Runs("tshark --version"),
         from: Source::Debian("tshark"),
     },
     Need {
         what: "qemu",
         why: "runs guests with a kernel that speaks RoCE",
-        probe: "qemu-system-x86_64 --version",
+        probe: Probe::Runs("qemu-system-x86_64 --version"),
         from: Source::Debian("qemu-system-x86"),
     },
     Need {
         what: "busybox",
         why: "is what guests have of a system",
-        probe: "busybox true",
+        probe: Probe::Runs("busybox true"),
         from: Source::Debian("busybox-static"),
     },
     Need {
         what: "perftest",
         why: "measures RoCE in guests",
-        probe: "test -x /usr/bin/ib_write_lat",
+        probe: Probe::Runs("test -x /usr/bin/ib_write_lat"),
         from: Source::Debian("perftest"),
     },
     Need {
         what: "soft-RoCE",
         why: "is what perftest speaks in guests",
-        probe: "test -e /etc/libibverbs.d/rxe.driver",
+        probe: Probe::Runs("test -e /etc/libibverbs.d/rxe.driver"),
         from: Source::Debian("ibverbs-providers"),
     },
     Need {
         what: "iproute2",
         why: "sets up the network of guests",
-        probe: "rdma -V",
+        probe: Probe::Runs("rdma -V"),
         from: Source::Debian("iproute2"),
     },
     Need {
         what: "redis",
         why: "is what daemons tell each other by",
-        probe: "redis-server --version",
+        probe: Probe::Runs("redis-server --version"),
         from: Source::Debian("redis-server"),
     },
     Need {
         what: "prometheus",
         why: "brings promtool, which reads metrics and alert rules",
-        probe: "promtool --version",
+        probe: Probe::Runs("promtool --version"),
         from: Source::Debian("prometheus"),
     },
     Need {
         what: "openssl",
         why: "makes the certificates of a server that tests talk to",
-        probe: "openssl version",
+        probe: Probe::Runs("openssl version"),
         from: Source::Debian("openssl"),
     },
     Need {
         what: "rustfmt",
         why: "checks the format",
-        probe: "cargo fmt --version",
+        probe: Probe::Runs("cargo fmt --version"),
         from: Source::Toolchain("rustfmt"),
     },
-    Need { what: "clippy", why: "lints", probe: "cargo clippy --version", from: Source::Toolchain("clippy") },
     Need {
-        what: "cargo-deny",
-        why: "checks licences and sources of dependencies",
-        probe: "cargo deny --version",
-        from: Source::Crate("cargo-deny@0.20.2"),
+        what: "clippy",
+        why: "lints",
+        probe: Probe::Runs("cargo clippy --version"),
+        from: Source::Toolchain("clippy"),
+    },
+    Need {
+        what: "wasm32",
+        why: "is the 32-bit target that portable crates compile for",
+        probe: Probe::Holds(portable::has_toolchain),
+        from: Source::Debian("rustc-web cargo-web rust-web-src"),
     },
 ];
 
@@ -131,7 +141,7 @@ pub(super) fn meet(install: bool) -> Result<(), Trouble> {
 }
 
 fn missing() -> Vec<&'static Need> {
-    NEEDS.iter().filter(|need| !shell::succeeds(&mut command(need.probe))).collect()
+    NEEDS.iter().filter(|need| !need.probe.holds()).collect()
 }
 
 fn explain(missing: &[&Need]) -> String {
@@ -140,6 +150,15 @@ fn explain(missing: &[&Need]) -> String {
         writeln!(text, "  {what:<12} {why}; get it by `{}`", from.install_line()).expect("text grows");
     }
     text + "`cargo xtask test --install` installs all of it"
+}
+
+impl Probe {
+    fn holds(&self) -> bool {
+        match self {
+            Self::Runs(line) => shell::succeeds(&mut command(line)),
+            Self::Holds(holds) => holds(),
+        }
+    }
 }
 
 impl Source {
@@ -151,7 +170,6 @@ impl Source {
         match self {
             Self::Debian(package) => format!("apt-get install {package}"),
             Self::Toolchain(component) => format!("rustup component add {component}"),
-            Self::Crate(name) => format!("cargo install --locked {name}"),
         }
     }
 }
@@ -167,11 +185,13 @@ mod tests {
     #[test]
     fn what_is_missing_is_told_with_the_way_to_get_it() {
         let need = |what| NEEDS.iter().find(|need| need.what == what).unwrap();
-        let text = explain(&[need("tshark"), need("cargo-deny")]);
-        let [opening, tshark, deny, closing] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        let text = explain(&[need("tshark"), need("clippy")]);
+        let [opening, tshark, clippy, closing] = text.lines().collect::<Vec<_>>()[..] else {
+            panic!("{text}")
+        };
         assert_eq!(opening, "the tests need what is not here:");
         assert!(tshark.contains("captures") && tshark.ends_with("`apt-get install tshark`"), "{tshark}");
-        assert!(deny.ends_with("`cargo install --locked cargo-deny@0.20.2`"), "{deny}");
+        assert!(clippy.ends_with("`rustup component add clippy`"), "{clippy}");
         assert!(closing.contains("--install"), "{closing}");
     }
 }

@@ -231,17 +231,6 @@ pub(crate) enum Mode {
     Off,
 }
 
-impl Mode {
-    /// As it is written.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Ordered => "ordered",
-            Self::NonBlocking => "non-blocking",
-            Self::Off => "off",
-        }
-    }
-}
-
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum PortChoice {
     /// XDP where the driver hands frames over without copying, else packet sockets

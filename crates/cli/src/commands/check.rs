@@ -8,12 +8,12 @@ use wiremend_fabric::deadlock::{
 };
 use wiremend_fabric::{Graph, Node, Topology};
 use wiremend_report::human;
+use wiremend_runner::Input;
 use wiremend_sim::Phase;
 use wiremend_units::{NodeId, Rate, Span, Time};
 
 use crate::args::explain::Check as Asked;
 use crate::failure::{Answer, Failure};
-use crate::input::Input;
 use crate::terminal;
 
 /// Circles that are printed; JSON has more.
@@ -107,14 +107,14 @@ fn what_is_wrong(graph: &Graph, text: &str) -> String {
     };
     let switches: Vec<&str> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
     match graph.node_by_name(at).map(|node| graph.node(node)) {
-        None => return wiremend_scenario::or_nearest("switch", at, &switches),
+        None => return wiremend_units::or_nearest("switch", at, &switches),
         Some(Node::Host(_)) => return format!("`{at}` is a host; a switch forwards"),
         Some(Node::Switch(_)) => {}
     }
     let all: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
     let (what, name) =
         if graph.node_by_name(to).is_none() { ("destination", to) } else { ("neighbour", next) };
-    wiremend_scenario::or_nearest(what, name, &all)
+    wiremend_units::or_nearest(what, name, &all)
 }
 
 fn described(graph: &Graph, error: &CheckError) -> String {
@@ -381,7 +381,7 @@ fn some(names: impl ExactSizeIterator<Item = String>, between: &str) -> String {
 /// Text beside its label, as wide as the terminal.
 fn labelled(label: &str, text: &str) -> String {
     const INDENT: usize = 11;
-    let lines = terminal::wrapped(text, terminal::stdout().width.saturating_sub(INDENT));
+    let lines = wiremend_report::terminal::wrapped(text, terminal::stdout().width.saturating_sub(INDENT));
     let labels = std::iter::once(label).chain(std::iter::repeat(""));
     lines.lines().zip(labels).fold(String::new(), |mut all, (line, label)| {
         let _ = writeln!(all, "{label:<INDENT$}{line}");

@@ -16,7 +16,7 @@ use wiremend_wire::{
 use super::link_header::{describe, describe_fec};
 use crate::args::Decode;
 use crate::failure::{Answer, Failure};
-use crate::{input, terminal};
+use crate::terminal;
 
 pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
     let is_stdin = asked.file.as_os_str() == "-";
@@ -24,7 +24,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
     let source: Box<dyn Read> = if is_stdin {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(File::open(&asked.file).map_err(|error| input::unreadable(&name, &error))?)
+        Box::new(File::open(&asked.file).map_err(|error| Failure::unreadable(&name, &error))?)
     };
     let mut count = Count::default();
     let mut reader = Reader::new(source).map_err(|error| damaged(&name, &error, &count))?;
@@ -65,7 +65,7 @@ pub(super) fn run(asked: &Decode) -> Result<Answer, Failure> {
 /// Why a file cannot be read on.
 fn damaged(name: &str, error: &CaptureError, count: &Count) -> Failure {
     let what = match &error.fault {
-        Fault::Io(error) => return input::unreadable(name, error),
+        Fault::Io(error) => return Failure::unreadable(name, error),
         Fault::Truncated(_) if error.offset == 0 => "at byte 0: the file is empty".to_owned(),
         _ => error.to_string(),
     };

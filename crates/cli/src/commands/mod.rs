@@ -18,9 +18,20 @@ mod show;
 mod trace;
 mod tune;
 
+use std::sync::atomic::AtomicBool;
+
+use wiremend_runner::Runner;
+
 use crate::args::explain::ModelCommand;
-use crate::args::{Arguments, CaptureCommand, Command};
+use crate::args::{Arguments, CaptureCommand, Command, VERSION};
 use crate::failure::{Answer, Failure};
+use crate::progress::Progress;
+
+/// What runs scenarios: on so many threads or all cores, with a bar, until Ctrl-C.
+fn runner<'a>(threads: Option<u16>, progress: &'a Progress, stop: &'a AtomicBool) -> Runner<'a> {
+    let runner = Runner::new().version(VERSION).progress(progress).stop(stop);
+    threads.map_or(runner, |threads| runner.threads(usize::from(threads)))
+}
 
 /// Does what the arguments ask for; without a command, the tour.
 pub(crate) fn run(arguments: Arguments) -> Result<Answer, Failure> {

@@ -157,7 +157,7 @@ impl<'a> Reckoned<'a> {
             text.push_str(&self.cost_table(terminal));
         }
         text.push('\n');
-        text.push_str(&terminal::wrapped(&self.closing(), terminal.width));
+        text.push_str(&wiremend_report::terminal::wrapped(&self.closing(), terminal.width));
         text
     }
 

@@ -5,16 +5,18 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::json;
+use wiremend_claims::ledger::{Claim, Effort, Schedule, Store};
+use wiremend_claims::{Error, origin, papers};
 use wiremend_report::ledger::{Entry, Ledger, Origin, Verdict};
 use wiremend_report::plot::standalone;
+use wiremend_report::terminal::wrapped;
 use wiremend_report::write_whole;
 
 use crate::args::{Repro, VERSION};
-use crate::claims;
 use crate::failure::{Answer, Failure};
-use crate::ledger::{Claim, Effort, Schedule, Store};
-use crate::terminal::quoted;
-use crate::{input, machine, signals, terminal};
+use crate::progress::Progress;
+use crate::{signals, terminal};
+use wiremend_report::quoted;
 
 /// Where the figures lie, seen from `VALIDATION.md`.
 const FIGURES: &str = "images/claims";
@@ -37,11 +39,11 @@ pub(super) fn run(asked: &Repro) -> Result<Answer, Failure> {
 
 fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
     if asked.all {
-        return Ok(claims::all().collect());
+        return Ok(papers::all().collect());
     }
     let mut chosen: Vec<&Claim> = Vec::new();
     for id in &asked.ids {
-        let claim = claims::find(id)?;
+        let claim = papers::find(id)?;
         if !chosen.iter().any(|known| known.id == claim.id) {
             chosen.push(claim);
         }
@@ -52,18 +54,18 @@ fn choose(asked: &Repro) -> Result<Vec<&'static Claim>, Failure> {
 fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
     let effort = if asked.quick { Effort::Quick } else { Effort::Full };
     let schedule = Schedule::new(chosen, effort, &asked.set)?;
-    let store = asked.out.as_deref().map(|path| Store::open(&path.join("runs"))).transpose()?;
-    let threads = asked.threads.map_or_else(machine::cores, usize::from);
-    let results = schedule.run(threads, store.as_ref()).map_err(|failure| match (failure, &asked.out) {
-        (Failure::Interrupted(signal), Some(kept)) => Failure::Suspended(signal, kept.clone()),
-        (failure, _) => failure,
+    let store = asked.out.as_deref().map(|path| Store::open(&path.join("runs"), VERSION)).transpose()?;
+    let (progress, stop) = (Progress::default(), signals::stop());
+    let runner = super::runner(asked.threads, &progress, &stop);
+    let results = schedule.run(&runner, store.as_ref()).map_err(|error| match (error, &asked.out) {
+        (Error::Run(wiremend_runner::Error::Interrupted), Some(kept)) => suspended(kept),
+        (error, _) => error.into(),
     })?;
-    let origin = Origin {
-        command: command(asked),
-        version: VERSION.to_owned(),
-        date: machine::today(),
-        machine: machine::kind(),
+    let results = match std::env::current_exe() {
+        Ok(program) => results.with_program(program),
+        Err(_) => results,
     };
+    let origin = origin(command(asked), VERSION);
     let claims = chosen.iter().map(|claim| claim.entry(&results, origin.clone())).collect();
     let Origin { command, version, date, machine } = origin;
     Ok(Ledger {
@@ -79,10 +81,14 @@ fn measure(asked: &Repro, chosen: &[&Claim]) -> Result<Ledger, Failure> {
     })
 }
 
+fn suspended(kept: &Path) -> Failure {
+    Failure::Suspended(signals::caught().unwrap_or(0), kept.to_owned())
+}
+
 /// A ledger that was measured before, with the same effort.
 fn read(path: &Path, asked: &Repro) -> Result<Ledger, Failure> {
     let name = path.display().to_string();
-    let text = fs::read_to_string(path).map_err(|error| input::unreadable(&name, &error))?;
+    let text = fs::read_to_string(path).map_err(|error| Failure::unreadable(&name, &error))?;
     let ledger: Ledger = serde_json::from_str(&text).map_err(|error| {
         Failure::Input(format!("{name}: {error}; expected a ledger.json of `wiremend repro --out`"))
     })?;
@@ -107,7 +113,7 @@ fn command(asked: &Repro) -> String {
 
 /// Figures first: the documents that show them come when they are there. The gallery has what was measured now.
 fn write(ledger: &Ledger, earlier: Option<Ledger>, directory: &Path) -> Result<(), Failure> {
-    let ids: Vec<_> = claims::all().map(|claim| claim.id).collect();
+    let ids: Vec<_> = papers::all().map(|claim| claim.id).collect();
     let whole = earlier.map_or_else(|| ledger.clone(), |earlier| ledger.clone().merged_with(earlier, &ids));
     let figures = directory.join(FIGURES);
     let write = || {
@@ -127,13 +133,13 @@ fn write(ledger: &Ledger, earlier: Option<Ledger>, directory: &Path) -> Result<(
 
 fn listed(is_json: bool) -> String {
     if is_json {
-        let claims: Vec<_> = claims::all()
+        let claims: Vec<_> = papers::all()
             .map(|claim| json!({ "id": claim.id, "title": claim.title, "source": claim.source, "paper": claim.paper }))
             .collect();
         return format!("{:#}\n", json!({ "claims": claims }));
     }
     let mut text = String::from("Claims (wiremend repro ID…, or --all)\n");
-    for claim in claims::all() {
+    for claim in papers::all() {
         let _ = writeln!(text, "  {:<4}  {} ({})", claim.id, claim.title, claim.source);
     }
     text
@@ -190,7 +196,7 @@ fn at_length(claim: &Entry) -> String {
 
 fn paragraph(heading: &str, text: &str) -> String {
     let width = terminal::stdout().width.min(110);
-    let lines = terminal::wrapped(text, width - 12);
+    let lines = wrapped(text, width - 12);
     let mut shown = String::new();
     for (number, line) in lines.lines().enumerate() {
         let left = if number == 0 { heading } else { "" };

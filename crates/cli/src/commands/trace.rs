@@ -6,22 +6,22 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 use wiremend_measure::{Fate, FlowRow, TracePacket, TraceRecord, TraceWhat};
 use wiremend_report::{Ladder, plot, write_whole};
+use wiremend_runner::{Input, Runner};
 use wiremend_scenario::Variant;
-use wiremend_sim::{Ending, Observer, Options, Progress, Results, Simulation};
+use wiremend_sim::{Ending, Observer, Options, Progress, Results};
 use wiremend_units::{FlowId, NodeId};
 
 use crate::args::{FlowChoice, Trace};
 use crate::failure::{Answer, Failure};
-use crate::input::Input;
-use crate::{machine, signals, terminal};
+use crate::{signals, terminal};
 
 pub(super) fn run(asked: &Trace) -> Result<Answer, Failure> {
     signals::catch()?;
     let input = Input::load(&asked.scenario.name, &asked.scenario.set)?;
     let wanted: Vec<String> = asked.variant.iter().cloned().collect();
     let variant = input.variants(&wanted)?[0];
-    let mut options = Options::new(asked.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
-    options.memory_bytes_max = machine::memory_bytes_max();
+    let mut options =
+        Runner::new().options(asked.scenario.seed.unwrap_or_else(|| variant.scenario.seed.get()));
     let flow = match asked.flow {
         FlowChoice::Number(number) => number,
         FlowChoice::Slowest => slowest(&input, variant, &options)?,
@@ -77,8 +77,7 @@ fn simulate(
     options: &Options,
     seen: &mut Seen,
 ) -> Result<(Results, Vec<String>), Failure> {
-    let simulation =
-        Simulation::build(&variant.scenario, input, options).map_err(|error| input.refused(&error))?;
+    let simulation = Runner::new().build(input, variant, options)?;
     let graph = simulation.graph();
     let names = graph.nodes().map(|node| graph.name(node).to_owned()).collect();
     let results = simulation.run(seen).map_err(|error| Failure::file(&error))?;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use wiremend_claims::verify::{Effort, Promise, Verdict, Verified};
 use wiremend_model::tune::{self, Choice, TRIED_MAX, Target, Tuned};
 use wiremend_model::{Mend, Rewind, penalty};
 use wiremend_report::terminal::Terminal;
@@ -11,9 +12,9 @@ use wiremend_report::{grid, human};
 use super::model::{in_words, mend_json, mend_text, share};
 use crate::args::explain::{TargetArgs, Tune, VerifyArgs};
 use crate::failure::{Answer, Failure};
+use crate::progress::Progress;
 use crate::question::{Grain, Question};
-use crate::terminal;
-use crate::verify::{Effort, Promise, Verdict, Verified};
+use crate::{signals, terminal};
 
 pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
     let question = Question::new(&asked.link, &asked.flows, &asked.times, Grain::COARSE, Rewind::Unknown)?;
@@ -33,7 +34,8 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
         target,
     });
     let promise = tuned.chosen.as_ref().filter(|_| asked.verify.verify);
-    let promise = promise.map(|choice| Promise { question: &fine, flows: &asked.flows, choice, target });
+    let subject = fine.subject(&asked.flows);
+    let promise = promise.map(|choice| Promise { subject: &subject, choice, target });
     promise.as_ref().map_or(Ok(()), Promise::check)?;
     if !asked.json {
         // What is reckoned is there at once, what is simulated later.
@@ -54,9 +56,12 @@ pub(super) fn run(asked: &Tune) -> Result<Answer, Failure> {
 }
 
 fn verify(asked: &VerifyArgs, promise: &Promise<'_>) -> Result<Verified, Failure> {
-    let verified = promise.verify(Effort { seconds: asked.duration.as_secs_f64(), seed: asked.seed })?;
+    signals::catch()?;
+    let (progress, stop) = (Progress::default(), signals::stop());
+    let effort = Effort { seconds: asked.duration.as_secs_f64(), seed: asked.seed };
+    let verified = promise.verify(&super::runner(None, &progress, &stop), effort)?;
     if let Some(path) = &asked.scenario {
-        verified.write_scenario(path)?;
+        verified.write_scenario(path).map_err(|error| Failure::file(&error))?;
     }
     Ok(verified)
 }
@@ -145,7 +150,7 @@ fn text(question: &Question, target: Target, tuned: &Tuned, terminal: Terminal) 
     text.push_str(&choices(&tuned.frontier, target, terminal));
     text.push('\n');
     let left = format!("What is left of timeouts comes mostly from {}.", in_words(end.main_cause()));
-    text.push_str(&terminal::wrapped(&left, terminal.width));
+    text.push_str(&wiremend_report::terminal::wrapped(&left, terminal.width));
     text
 }
 

@@ -74,11 +74,6 @@ impl Refused {
     pub(crate) fn failed(what: impl Into<String>, source: impl Into<Fault>) -> Self {
         Self::Failed { what: what.into(), source: source.into() }
     }
-
-    /// The kernel or the driver cannot do it at all, rather than not now or not for us.
-    pub fn is_unsupported(&self) -> bool {
-        matches!(self, Self::Unsupported { .. })
-    }
 }
 
 impl fmt::Display for Refused {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use wiremend_measure::{Exposition, MetricKind};
+use crate::metrics::{Exposition, Kind as MetricKind};
 
 use super::{Care, Class, Recovery, Request, Settings, Status};
 use crate::control::ask;

@@ -15,8 +15,8 @@ use super::carrier::{Carrier, Standing};
 use super::metrics::page;
 use super::{Hold, Settings, Unusable, Wishes};
 use crate::drive::Clock;
+use crate::metrics::Scrape;
 use crate::net::{Interface, Refused, Watch};
-use crate::scrape::Scrape;
 use crate::sys::process::{self, Death};
 use crate::sys::wait::wait;
 

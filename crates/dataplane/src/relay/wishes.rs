@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use wiremend_proto::link::{CopyCount, LossRate};
+use wiremend_units::{CopyCount, LossRate};
 
 use super::hold::replace;
 use super::{Care, ClassError, Classes, Rule, Settings};

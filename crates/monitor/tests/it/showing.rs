@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use wiremend_monitor::control::Overview;
-use wiremend_monitor::{AdvisedReadout, PlannerReadout, PortReadout, Readout, Sample, Tally, Untold};
+use wiremend_monitor::service::{AdvisedReadout, PlannerReadout, PortReadout, Readout};
+use wiremend_monitor::{Sample, Tally, Untold};
 
 #[test]
 fn metrics_are_what_prometheus_wants() {

@@ -3,9 +3,8 @@
 
 use std::fmt;
 
-use wiremend_units::{Bytes, Rate, Span};
+use wiremend_units::{Bytes, CopyCount, LossRate, Rate, Span};
 
-use super::LossRate;
 use super::timing::Timing;
 
 /// What an end goes by.
@@ -50,20 +49,6 @@ pub struct Config {
     pub backpressure: bool,
     /// Retransmissions may take this share of the link's rate; in percent.
     pub resend_share_percent: u8,
-}
-
-/// How many copies of a frame that is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CopyCount {
-    /// So many.
-    Fixed(u8),
-    /// By LG Eq. 2 from the loss that is measured; from this one as long as nothing was measured.
-    Measured(LossRate),
-}
-
-impl CopyCount {
-    /// More copies of what is asked for are never sent.
-    pub const MAX: u8 = 4;
 }
 
 impl Config {

@@ -63,7 +63,6 @@ mod endpoint;
 mod fingerprint;
 mod handshake;
 mod holes;
-mod loss;
 mod notice;
 mod outbox;
 mod receiver;
@@ -75,14 +74,14 @@ mod stance;
 mod timing;
 mod trip;
 
-pub use config::{Config, ConfigError, CopyCount};
+pub use config::{Config, ConfigError};
 pub use counters::Counters;
 pub use delays::RecoveryDelays;
 pub use endpoint::Endpoint;
-pub use loss::LossRate;
 pub use seq::Seq;
 pub use signal::{Ack, Hello, HelloKind, Hole, Missing, Signal};
 pub use stance::Stance;
+pub use wiremend_units::{CopyCount, LossRate};
 
 use wiremend_units::Bytes;
 

@@ -2,8 +2,8 @@
 
 use wiremend_scenario::{Balance, Recovery, Scenario};
 
-use crate::balance::{Balancer, Manner};
 use crate::network::Network;
+use crate::switch::{Balancer, Manner};
 
 /// None if a hash chooses.
 pub(super) fn balancer(scenario: &Scenario, net: &Network) -> Option<Balancer> {

@@ -46,6 +46,6 @@ fn by_name(graph: &Graph, name: &str) -> Result<SwitchId, String> {
     let found = graph.node_by_name(name).and_then(|node| node.0.checked_sub(graph.host_count()));
     found.map(SwitchId).ok_or_else(|| {
         let names: Vec<_> = graph.switches().map(|switch| graph.name(graph.switch_node(switch))).collect();
-        wiremend_scenario::or_nearest("switch", name, &names)
+        wiremend_units::or_nearest("switch", name, &names)
     })
 }

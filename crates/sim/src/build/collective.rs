@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use wiremend_measure::JobPlan;
-use wiremend_scenario::{Algorithm, App as Kind, Placed, Scenario, Workload};
-use wiremend_units::{FlowId, HostId, Time};
+use wiremend_scenario::{
+    Algorithm, AllReduce, AllToAll, App as Kind, Members, Place, Placed, Scenario, Workload,
+};
+use wiremend_units::{Bytes, FlowId, HostId, Time};
 
 use super::BuildError;
 use super::workload::FLOWS_PER_WORKLOAD;
@@ -20,26 +22,42 @@ pub(super) struct Collective {
 
 impl Collective {
     /// None if the workload is none.
-    pub(super) fn of(scenario: &Scenario, workload: &Placed<Workload>) -> Result<Option<Self>, BuildError> {
-        let (dance, bytes, iterations, members) = match &workload.app {
-            Kind::Allreduce(kind) => {
-                let dance = match kind.algorithm {
-                    Algorithm::Ring => Dance::Ring,
-                    Algorithm::HalvingDoubling => Dance::HalvingDoubling,
-                };
-                (dance, kind.bytes, kind.iterations, kind.members())
-            }
-            Kind::Alltoall(kind) => (Dance::AllToAll, kind.bytes, kind.iterations, kind.members()),
-            _ => return Ok(None),
+    fn of(scenario: &Scenario, workload: &Placed<Workload>) -> Result<Option<Self>, BuildError> {
+        match &workload.app {
+            Kind::Allreduce(kind) => Self::allreduce(scenario, workload.place, kind).map(Some),
+            Kind::Alltoall(kind) => Self::alltoall(scenario, workload.place, kind).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn allreduce(scenario: &Scenario, place: Place, kind: &AllReduce) -> Result<Self, BuildError> {
+        let dance = match kind.algorithm {
+            Algorithm::Ring => Dance::Ring,
+            Algorithm::HalvingDoubling => Dance::HalvingDoubling,
         };
+        Self::new(scenario, place, dance, kind.bytes, kind.iterations.get(), &kind.members())
+    }
+
+    pub(super) fn alltoall(scenario: &Scenario, place: Place, kind: &AllToAll) -> Result<Self, BuildError> {
+        Self::new(scenario, place, Dance::AllToAll, kind.bytes, kind.iterations.get(), &kind.members())
+    }
+
+    fn new(
+        scenario: &Scenario,
+        place: Place,
+        dance: Dance,
+        bytes: Bytes,
+        iterations: u32,
+        members: &Members<'_>,
+    ) -> Result<Self, BuildError> {
         let groups = members.of(&scenario.topology).map_err(|(place, what)| BuildError::at(place, what))?;
-        let collective = Self { dance, bytes: bytes.get(), iterations: iterations.get(), groups };
+        let collective = Self { dance, bytes: bytes.get(), iterations, groups };
         let flows = collective.flows_apart().saturating_mul(collective.iterations.into());
         if flows >= FLOWS_PER_WORKLOAD {
             let what = format!("{flows} messages are more than can be numbered; fewer `iterations`");
-            return Err(BuildError::at(workload.place, what));
+            return Err(BuildError::at(place, what));
         }
-        Ok(Some(collective))
+        Ok(collective)
     }
 
     /// An application for each member.

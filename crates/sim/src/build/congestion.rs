@@ -1,26 +1,25 @@
 //! What a scenario says of marks and of congestion control, as the cores take it.
 
 use wiremend_proto::cc::{self, dcqcn, swift};
-use wiremend_scenario::{
-    Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Scenario, Transport, Within,
-};
+use wiremend_scenario::{Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Transport, Within};
 
+use super::BuildError;
 use super::longest::Longest;
-use crate::mark::Curve;
 use crate::network::Network;
+use crate::switch::Curve;
 
 /// The algorithm of all connections.
-pub(super) fn algorithm(transport: &Transport) -> cc::Algorithm {
+pub(super) fn algorithm(transport: &Placed<Transport>) -> Result<cc::Algorithm, BuildError> {
     let overrides = transport.dcqcn.as_ref();
-    match (transport.congestion.value, transport.rate) {
+    Ok(match (transport.congestion.value, transport.rate) {
         (Congestion::None, Pace::Line) => cc::Algorithm::None,
         (Congestion::None, Pace::Fixed(rate)) => cc::Algorithm::FixedRate(rate),
         (Congestion::DcqcnPaper, _) => cc::Algorithm::Dcqcn(with(dcqcn::Parameters::PAPER, overrides)),
         (Congestion::HpccLineage, _) => {
             cc::Algorithm::Dcqcn(with(dcqcn::Parameters::HPCC_LINEAGE, overrides))
         }
-        (Congestion::Swift, _) => cc::Algorithm::Swift(delays(transport)),
-    }
+        (Congestion::Swift, _) => cc::Algorithm::Swift(delays(transport)?),
+    })
 }
 
 /// The curve of all ports.
@@ -48,30 +47,30 @@ fn with(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Par
 }
 
 /// What a user should know of a delay that is wanted and cannot be had.
-pub(super) fn unreachable(scenario: &Scenario, net: &Network) -> Option<String> {
-    let transport = &scenario.transport;
-    if transport.congestion.value != Congestion::Swift {
-        return None;
-    }
+pub(super) fn unreachable(net: &Network) -> Option<String> {
+    let cc::Algorithm::Swift(wanted) = &net.transport.congestion else { return None };
     let Longest { round_trip, switches, .. } = Longest::of(net);
-    let wanted = delays(transport);
     let target = wanted.base_target + wanted.hop_target * switches;
     (target < round_trip).then(|| {
         format!("Swift wants a delay of {target} on ways whose empty round trip is {round_trip}, and will hardly send anything there; raise transport.swift.base_target")
     })
 }
 
-fn delays(transport: &Transport) -> swift::Parameters {
+fn delays(transport: &Placed<Transport>) -> Result<swift::Parameters, BuildError> {
+    let place = transport.swift.as_ref().map_or(transport.place, |swift| swift.place);
     let swift = transport.swift.as_ref().map(|swift| swift.value).unwrap_or_default();
-    let share = |of: Probability| swift::Share::from_parts(parts(of)).expect("a probability is a share");
-    swift::Parameters {
+    let share = |of: Probability| {
+        swift::Share::from_parts(parts(of))
+            .ok_or_else(|| BuildError::at(place, format!("{} is more than the whole; at most 1", of.get())))
+    };
+    Ok(swift::Parameters {
         base_target: swift.base_target,
         hop_target: swift.hop_target,
         scaling_range: swift.scaling_range,
         additive_increase: swift.additive_increase.get(),
-        beta: share(swift.beta),
-        decrease_max: share(swift.decrease_max),
-    }
+        beta: share(swift.beta)?,
+        decrease_max: share(swift.decrease_max)?,
+    })
 }
 
 /// In parts of 65 536, rounded.

@@ -21,10 +21,12 @@ pub(super) fn place(
 ) -> Result<Vec<(SwitchId, Buffer)>, BuildError> {
     let Some(lossless) = &scenario.switch.lossless else { return Ok(Vec::new()) };
     let frame_max = frame_max(scenario, net);
+    let alpha = Alpha::from_parts(lossless.alpha.parts())
+        .ok_or_else(|| BuildError::at(lossless.place, "`alpha` is more or less than switches have"))?;
     let buffer = |switch: SwitchId| {
         let node = net.graph.switch_node(switch);
         let memory = memories[switch.index()].unwrap_or(lossless.buffer);
-        let buffer = Buffer::new(config(lossless, memory, net, node, frame_max, late));
+        let buffer = Buffer::new(config(lossless, alpha, memory, net, node, frame_max, late));
         Ok((switch, buffer.map_err(|why| refusal(lossless, net.graph.name(node), why))?))
     };
     net.graph.switches().map(buffer).collect()
@@ -33,6 +35,7 @@ pub(super) fn place(
 /// `late`: what may come over protected lanes long after it was sent.
 fn config(
     lossless: &Lossless,
+    alpha: Alpha,
     buffer: Bytes,
     net: &Network,
     node: NodeId,
@@ -57,7 +60,7 @@ fn config(
     };
     Config {
         buffer,
-        alpha: Alpha::from_parts(lossless.alpha.parts()).expect("a scenario allows what a switch does"),
+        alpha,
         reserve: lossless.reserve,
         resume_offset: lossless.resume_offset,
         lossless: lossless.mask(),

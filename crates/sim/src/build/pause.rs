@@ -5,9 +5,9 @@ use wiremend_units::Time;
 
 use super::BuildError;
 use super::topology::lanes;
+use crate::engine::ScriptedPause;
 use crate::network::Network;
-use crate::pause::Hold;
-use crate::script::ScriptedPause;
+use crate::port::Hold;
 
 /// Every pause of every port. Where several of one class meet, they are one.
 pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Vec<ScriptedPause>, BuildError> {

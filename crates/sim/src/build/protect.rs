@@ -2,30 +2,72 @@
 
 use std::collections::BTreeMap;
 
+use wiremend_fabric::Graph;
 use wiremend_proto::fec;
 use wiremend_proto::link::{Config, ConfigError, CopyCount, Endpoint, LossRate, paper};
-use wiremend_scenario::{App, Profile, Protect, Scenario, Scheme, SwitchKind, Within};
-use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId};
+use wiremend_scenario::{App, Profile, Protect, Sample, Scenario, Scheme, SwitchKind, Within};
+use wiremend_units::{Bytes, LaneId, LinkId, Rate, Span, SwitchId, Time};
 
 use super::BuildError;
 use super::topology::{lanes, links};
 use crate::frame::GAP_BYTES;
 use crate::network::Network;
-use crate::protect::{Coder, Gauge, Guard, Home, Order, Protocol, Prototype, Room, Turn};
+use crate::protect::{Coder, Gauge, Guard, Home, Loopback, Order, Protocol, Prototype, Room, Turn};
 
 /// What the protection of a scenario puts into the network.
 #[derive(Default)]
-pub(super) struct Placed {
+pub(super) struct Protection {
     /// Both ends of every protected link, by the lane that they send over.
-    pub(super) guards: BTreeMap<LaneId, Guard>,
-    /// Switches whose buffers turn.
-    pub(super) loopbacks: BTreeMap<SwitchId, Turn>,
+    pub(super) ends: BTreeMap<LaneId, End>,
     /// What may come over a lane after all that was sent later, or together with it, at most: what its ends keep.
     pub(super) late: BTreeMap<LaneId, Bytes>,
 }
 
-pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildError> {
-    let mut placed = Placed::default();
+/// One end of a protected link.
+pub(super) struct End {
+    lane: LaneId,
+    protocol: Spoken,
+    /// The classes that keep their order, a bit each.
+    ordered: u8,
+    orders: Vec<Order>,
+    /// By which losses the other end starts, from when on, and how long it takes to learn of them.
+    gauge: Option<(Time, Sample, Span)>,
+}
+
+/// What an end speaks.
+enum Spoken {
+    Link(Box<Config>),
+    Prototype { config: Box<paper::Config>, room: Room, turning: Option<SwitchId> },
+    Fec(fec::Config),
+}
+
+impl Protection {
+    /// Loopback ports, by switch; none if no buffers turn.
+    pub(super) fn loopbacks(&self, graph: &Graph) -> Vec<Loopback> {
+        let turns = |end: &End| matches!(end.protocol, Spoken::Prototype { turning: Some(_), .. });
+        let count = if self.ends.values().any(turns) { graph.switch_count() } else { 0 };
+        (0..count).map(|_| Loopback::new(TOFINO)).collect()
+    }
+}
+
+impl End {
+    /// The end itself.
+    pub(super) fn guard(&self) -> Guard {
+        let protocol = match &self.protocol {
+            Spoken::Link(config) => Protocol::Link(Box::new(Endpoint::new((**config).clone()))),
+            Spoken::Prototype { config, room, turning } => {
+                let home = turning.map_or_else(Home::memory, Home::Loopback);
+                Protocol::Prototype(Box::new(Prototype::new(**config, home, *room)))
+            }
+            Spoken::Fec(config) => Protocol::Fec(Box::new(Coder::new(*config))),
+        };
+        let gauge = self.gauge.map(|(from, sample, told_after)| Gauge::new(from, sample, told_after));
+        Guard::new(protocol, self.lane, self.ordered, self.orders.clone()).measuring(gauge)
+    }
+}
+
+pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Protection, BuildError> {
+    let mut placed = Protection::default();
     let frame_bytes_max = longest_frame(scenario, net);
     for protect in &scenario.protects {
         let fail = |what: String| BuildError::at(protect.links.place, what);
@@ -33,32 +75,14 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
         for link in links(&net.graph, &protect.links.value).map_err(fail)? {
             for lane in [link.forward(), link.backward()] {
                 let switch = sending_switch(net, link, lane).map_err(fail)?;
+                let protocol = spoken(protect, net, lane, switch, frame_bytes_max)
+                    .map_err(|what| BuildError::at(protect.place, what))?;
                 let rate = net.lanes[lane.index()].rate;
-                let rtt = round_trip(net, lane, frame_bytes_max);
-                let protocol = match (protect.by, protect.profile()) {
-                    (Scheme::Fec { data, parities, ordered }, _) => {
-                        let code = fec::Code::new(data.into(), parities.into());
-                        code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
-                            .map_err(|error| error.to_string())
-                    }
-                    (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
-                    (_, Profile::Paper) => {
-                        let home = match protect.switch() {
-                            SwitchKind::Tofino => Home::Loopback(switch),
-                            SwitchKind::Ideal => Home::memory(),
-                        };
-                        if let Home::Loopback(switch) = home {
-                            placed.loopbacks.insert(switch, TOFINO);
-                        }
-                        prototype(protect, rate, home, rtt)
-                    }
-                }
-                .map_err(|what| BuildError::at(protect.place, what))?;
                 placed.late.insert(lane, late_max(protect, &protocol, rate, frame_bytes_max));
                 let orders = if active.contains(&lane) { orders(protect) } else { Vec::new() };
                 let gauge = active.contains(&lane.reverse()).then(|| gauge(protect, net, lane)).flatten();
-                let guard = Guard::new(protocol, ordered(protect), orders).measuring(gauge);
-                if placed.guards.insert(lane, guard).is_some() {
+                let end = End { lane, protocol, ordered: ordered(protect), orders, gauge };
+                if placed.ends.insert(lane, end).is_some() {
                     let name = net.graph.link_name(link);
                     return Err(fail(format!("the link `{name}` is protected twice; once is enough")));
                 }
@@ -66,6 +90,34 @@ pub(super) fn place(scenario: &Scenario, net: &Network) -> Result<Placed, BuildE
         }
     }
     Ok(placed)
+}
+
+/// What the end speaks by which a switch sends over a lane.
+fn spoken(
+    protect: &Protect,
+    net: &Network,
+    lane: LaneId,
+    switch: SwitchId,
+    frame_bytes_max: Bytes,
+) -> Result<Spoken, String> {
+    let rate = net.lanes[lane.index()].rate;
+    let rtt = round_trip(net, lane, frame_bytes_max);
+    match (protect.by, protect.profile()) {
+        (Scheme::Fec { data, parities, ordered }, _) => {
+            let code = fec::Code::new(data.into(), parities.into());
+            code.and_then(|code| coded(protect, code, ordered, rate, frame_bytes_max))
+                .map(Spoken::Fec)
+                .map_err(|error| error.to_string())
+        }
+        (_, Profile::Hardened) => hardened(protect, rate, frame_bytes_max, rtt),
+        (_, Profile::Paper) => {
+            let turning = match protect.switch() {
+                SwitchKind::Tofino => Some(switch),
+                SwitchKind::Ideal => None,
+            };
+            prototype(protect, rate, turning, rtt)
+        }
+    }
 }
 
 /// The switch that sends over a lane, if there is a switch at both ends.
@@ -85,9 +137,9 @@ fn orders(protect: &Protect) -> Vec<Order> {
 
 /// For the end that sends over `lane`, if the other one starts by the losses that this one sees. The other learns of them no sooner than by
 /// a frame: between components that is the lookahead at least, since the link is then among those that are cut.
-fn gauge(protect: &Protect, net: &Network, lane: LaneId) -> Option<Gauge> {
+fn gauge(protect: &Protect, net: &Network, lane: LaneId) -> Option<(Time, Sample, Span)> {
     let told_after = net.lanes[lane.index()].delay + protect.delay.unwrap_or(Span::ZERO);
-    protect.sample().map(|sample| Gauge::new(protect.start, sample, told_after))
+    protect.sample().map(|sample| (protect.start, sample, told_after))
 }
 
 /// The classes that keep their order, a bit each.
@@ -114,11 +166,10 @@ fn round_trip(net: &Network, lane: LaneId, frame_bytes_max: Bytes) -> Span {
 
 /// What may still come over a lane when its sender has stopped, beyond what is under way: what a receiver holds back, and what was lost
 /// and is sent again. A switch that has told its neighbour to stop must have room for that too.
-fn late_max(protect: &Protect, protocol: &Protocol, rate: Rate, frame_bytes_max: Bytes) -> Bytes {
+fn late_max(protect: &Protect, protocol: &Spoken, rate: Rate, frame_bytes_max: Bytes) -> Bytes {
     match protocol {
-        Protocol::Link(_) | Protocol::Prototype(_) => protect.tx_buffer() + protect.rx_buffer(),
-        Protocol::Fec(coder) => {
-            let config = coder.end.config();
+        Spoken::Link(_) | Spoken::Prototype { .. } => protect.tx_buffer() + protect.rx_buffer(),
+        Spoken::Fec(config) => {
             let block = u64::from(config.code().data()) * frame_bytes_max.get();
             Bytes::new(block) + rate.bytes_in(config.flush() + config.give_up())
         }
@@ -141,7 +192,7 @@ fn too_small(side: &str, is: Bytes, least: Bytes) -> String {
     )
 }
 
-fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Protocol, String> {
+fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) -> Result<Spoken, String> {
     let rtt_min = protect.rtt_min.unwrap_or(Span::ZERO);
     let config = Config {
         rate,
@@ -167,7 +218,7 @@ fn hardened(protect: &Protect, rate: Rate, frame_bytes_max: Bytes, rtt: Span) ->
         resend_share_percent: RESEND_SHARE_PERCENT,
     };
     config.check().and_then(|()| config.check_room(rtt.max(rtt_min))).map_err(|error| refused(&error))?;
-    Ok(Protocol::Link(Box::new(Endpoint::new(config))))
+    Ok(Spoken::Link(Box::new(config)))
 }
 
 /// A block is closed a frame's time after it could have been full, if it is not. Its parities follow at once, each no later than a
@@ -178,7 +229,7 @@ fn coded(
     ordered: bool,
     rate: Rate,
     frame_bytes_max: Bytes,
-) -> Result<Protocol, fec::ConfigError> {
+) -> Result<fec::Config, fec::ConfigError> {
     let longest = Bytes::new(frame_bytes_max.get() + ADDED_BYTES_MAX + GAP_BYTES);
     let frames = |count: u64| Span::from_ps(rate.serialize(longest).as_ps() * count);
     let flush = protect.flush.unwrap_or_else(|| frames(u64::from(code.data()) + 1));
@@ -186,7 +237,7 @@ fn coded(
     let config = fec::Config::new(code, flush)?.with_order(order);
     let parities = flush.as_ps().saturating_add(frames(u64::from(code.parities()) + 2).as_ps());
     let give_up = protect.give_up.unwrap_or_else(|| config.give_up().max(Span::from_ps(parities)));
-    Ok(Protocol::Fec(Box::new(Coder::new(config.with_give_up(give_up)?))))
+    config.with_give_up(give_up)
 }
 
 /// What was published for links of that rate, or for the fastest if the scenario says all that depends on it.
@@ -210,7 +261,7 @@ fn published(protect: &Protect, rate: Rate) -> Result<paper::Config, String> {
     paper::Config::at(rate).map_or_else(unpublished, Ok)
 }
 
-fn prototype(protect: &Protect, rate: Rate, home: Home, rtt: Span) -> Result<Protocol, String> {
+fn prototype(protect: &Protect, rate: Rate, turning: Option<SwitchId>, rtt: Span) -> Result<Spoken, String> {
     let published = published(protect, rate)?;
     let cells = |bytes: Bytes| u32::try_from(bytes.get().div_ceil(paper::CELL_BYTES)).unwrap_or(u32::MAX);
     let copies = protect.copies.map_or_else(
@@ -242,7 +293,7 @@ fn prototype(protect: &Protect, rate: Rate, home: Home, rtt: Span) -> Result<Pro
         config.pause_cells = u32::MAX;
     }
     let room = Room { tx_bytes: protect.tx_buffer().get(), rx_bytes: protect.rx_buffer().get() };
-    Ok(Protocol::Prototype(Box::new(Prototype::new(config, home, room))))
+    Ok(Spoken::Prototype { config: Box::new(config), room, turning })
 }
 
 /// The switch of the experiments (LG appendix B.1). A pass takes as long as the way of a frame from one switch to the other: half

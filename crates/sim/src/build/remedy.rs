@@ -1,10 +1,10 @@
 //! Who notices deadlocks and loops, and what they do about them.
 
+use wiremend_fabric::Graph;
 use wiremend_scenario::Scenario;
 
-use crate::deadlock::{Observer, Passage, PauseLog, Probes, Watchdog};
-use crate::part::Part;
-use crate::simulation::Options;
+use super::Options;
+use crate::switch::deadlock::{Care, Observer, Passage, PauseLog, Probes, Watchdog};
 
 /// The observer with full sight; none without lossless switches.
 pub(super) fn observer(scenario: &Scenario) -> Option<Observer> {
@@ -16,18 +16,22 @@ pub(super) fn observer(scenario: &Scenario) -> Option<Observer> {
     switch.lossless.as_ref().map(|_| Observer { every: table.every, still: table.still, ends_run })
 }
 
-/// What the switches of a part do themselves.
-pub(super) fn place(scenario: &Scenario, options: &Options, part: &mut Part) {
-    let graph = &part.net.graph;
-    let (switch, switches) = (&scenario.switch, graph.switch_count() as usize);
+/// What switches look for in frames on their way through; none if there is nothing to look for.
+pub(super) fn passage(scenario: &Scenario, graph: &Graph) -> Option<Passage> {
+    let switch = &scenario.switch;
     let mask = switch.lossless.as_ref().map_or(0, |lossless| lossless.mask());
     let demotion = switch.demotion.as_ref().map(|table| (&table.value, mask));
     let loops = switch.loops.as_ref().map(|table| &table.value);
-    part.passage = Passage::new(graph, demotion, loops).map(Box::new);
-    if let Some(lossless) = &mut part.wires.lossless {
-        let care = &mut lossless.care;
-        care.watchdog = switch.watchdog.as_ref().map(|table| Box::new(Watchdog::new(table, switches)));
-        care.probes = switch.probes.as_ref().map(|table| Box::new(Probes::new(table, switches)));
-        care.log = options.pauses.then(|| Box::new(PauseLog::new(graph.lane_count() as usize)));
+    Passage::new(graph, demotion, loops)
+}
+
+/// What lossless switches do about deadlocks themselves.
+pub(super) fn care(scenario: &Scenario, options: &Options, graph: &Graph) -> Care {
+    let (switch, switches) = (&scenario.switch, graph.switch_count() as usize);
+    Care {
+        watchdog: switch.watchdog.as_ref().map(|table| Box::new(Watchdog::new(table, switches))),
+        probes: switch.probes.as_ref().map(|table| Box::new(Probes::new(table, switches))),
+        log: options.pauses.then(|| Box::new(PauseLog::new(graph.lane_count() as usize))),
+        ..Care::default()
     }
 }

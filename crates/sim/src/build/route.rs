@@ -8,7 +8,7 @@ use wiremend_scenario::{Line, Placed, Route, Scenario};
 use wiremend_units::{LaneId, NodeId, SwitchId, Time};
 
 use super::BuildError;
-use crate::detour::{Detour, Meant};
+use crate::switch::{Detour, Meant};
 
 /// An entry with its place in the network.
 struct Entry {
@@ -100,7 +100,7 @@ fn entry(graph: &Graph, route: &Placed<Route>) -> Result<Entry, BuildError> {
     let node = |name: &Placed<Line>, what: &str| {
         graph.node_by_name(name.as_str()).ok_or_else(|| {
             let names: Vec<&str> = graph.nodes().map(|node| graph.name(node)).collect();
-            BuildError::at(name.place, wiremend_scenario::or_nearest(what, name.as_str(), &names))
+            BuildError::at(name.place, wiremend_units::or_nearest(what, name.as_str(), &names))
         })
     };
     let Node::Switch(switch) = graph.node(node(&route.switch, "switch")?) else {
@@ -159,7 +159,7 @@ fn lanes(graph: &Graph, switch: SwitchId, next: &Placed<Line>) -> Result<Vec<Lan
             around.join(", ")
         )
     } else {
-        wiremend_scenario::or_nearest("neighbour or link", next.as_str(), &around)
+        wiremend_units::or_nearest("neighbour or link", next.as_str(), &around)
     };
     Err(BuildError::at(next.place, what))
 }

@@ -1,27 +1,28 @@
 //! What a scenario says of selective repeat, as the engine takes it.
 
 use wiremend_proto::{rc, sr};
-use wiremend_scenario::{Recovery, SelectiveRepeat, Tracking, Transport, Within};
+use wiremend_scenario::{Placed, Recovery, SelectiveRepeat, Tracking, Transport, Within};
 use wiremend_units::Span;
 
 use super::longest::Longest;
-use super::trimming;
+use super::{BuildError, trim_transport};
 use crate::network::{Engine, Network};
 
 /// The engine of all connections.
-pub(super) fn engine(transport: &Transport, net: &Network) -> Engine {
+pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Engine, BuildError> {
     let scheme = match transport.recovery {
-        Recovery::GoBackN | Recovery::GoBack0 => return Engine::GoBack,
+        Recovery::GoBackN | Recovery::GoBack0 => return Ok(Engine::GoBack),
         Recovery::SelectiveRepeat => sr::Scheme::Irn,
         Recovery::TimeoutOnly => sr::Scheme::TimeoutOnly,
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
-        Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trimming::engine(transport, net),
+        Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trim_transport::engine(transport, net),
     };
     let table = transport.selective_repeat.as_ref().map(|table| table.value).unwrap_or_default();
     let config = configure(transport, &table, scheme, net);
-    config.check().expect("the scenario was checked");
-    Engine::Selective(Box::new(config))
+    let place = transport.selective_repeat.as_ref().map_or(transport.place, |table| table.place);
+    config.check().map_err(|error| BuildError::at(place, error.to_string()))?;
+    Ok(Engine::Selective(Box::new(config)))
 }
 
 fn configure(

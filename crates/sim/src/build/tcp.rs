@@ -7,13 +7,14 @@ use wiremend_scenario::{
 };
 use wiremend_units::HostId;
 
+use super::BuildError;
 use super::longest::Longest;
 use crate::network::{Network, Protocol, Tcp};
 
 /// What all TCP connections share, if there are any.
-pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
+pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Result<Option<Box<Tcp>>, BuildError> {
     if !scenario.speaks(Named::Tcp) {
-        return None;
+        return Ok(None);
     }
     let table = scenario.transport.tcp();
     let congestion = match table.congestion {
@@ -54,9 +55,10 @@ pub(super) fn tcp(scenario: &Scenario, net: &Network) -> Option<Box<Tcp>> {
         first_rtt: Some(Longest::of(net).round_trip + table.stack_latency * 2),
         ..usual
     };
-    config.check().expect("the scenario was checked");
+    let place = scenario.transport.tcp.as_ref().map_or(scenario.transport.place, |table| table.place);
+    config.check().map_err(|error| BuildError::at(place, error.to_string()))?;
     let multipath = Config { mss: table.mss_of(SUBFLOWS_MAX), ..config.clone() };
-    Some(Box::new(Tcp { config, multipath, stack_latency: table.stack_latency }))
+    Ok(Some(Box::new(Tcp { config, multipath, stack_latency: table.stack_latency })))
 }
 
 /// What the connections of a workload speak. Subflows that cannot but take the same path are one.

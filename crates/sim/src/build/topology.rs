@@ -10,26 +10,28 @@ use super::BuildError;
 
 /// What the topology will be, without building it.
 pub(super) fn size(scenario: &Scenario) -> Size {
-    match (&scenario.topology.shape, plan(scenario)) {
-        (Shape::Graph(graph), _) => {
+    match layout(scenario) {
+        Layout::Written(graph) => {
             let (hosts, switches) = (graph.hosts.len() as u64, graph.switches.len() as u64);
             Size { hosts, switches, tors: switches.min(hosts), links: graph.links.len() as u64 }
         }
-        (_, Some(topology)) => topology.size(),
-        (_, None) => unreachable!("only a written graph has no plan"),
+        Layout::Regular(topology) => topology.size(),
     }
 }
 
 /// The network of a scenario without anything that moves in it, and its shape if it is not written link by link.
 pub fn network(scenario: &Scenario) -> Result<(Graph, Option<Topology>), BuildError> {
-    Ok((graph(scenario)?, plan(scenario)))
+    let shape = match layout(scenario) {
+        Layout::Written(_) => None,
+        Layout::Regular(topology) => Some(topology),
+    };
+    Ok((graph(scenario)?, shape))
 }
 
 pub(super) fn graph(scenario: &Scenario) -> Result<Graph, BuildError> {
-    let built = match (&scenario.topology.shape, plan(scenario)) {
-        (_, Some(topology)) => topology.build(cables(scenario)),
-        (Shape::Graph(graph), _) => written(scenario, graph),
-        (_, None) => unreachable!("only a written graph has no plan"),
+    let built = match layout(scenario) {
+        Layout::Regular(topology) => topology.build(cables(scenario)),
+        Layout::Written(graph) => written(scenario, graph),
     };
     let mut graph = built.map_err(|error| BuildError::at(scenario.topology.place, error.to_string()))?;
     for unlike in &scenario.topology.unlike {
@@ -82,12 +84,20 @@ fn by_name(graph: &Graph, name: &str) -> Result<LinkId, String> {
     graph.link_by_name(name).ok_or_else(|| {
         let names: Vec<_> =
             (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
-        wiremend_scenario::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
+        wiremend_units::or_nearest("link", name, &names.iter().map(String::as_str).collect::<Vec<_>>())
     })
 }
 
-fn plan(scenario: &Scenario) -> Option<Topology> {
-    Some(match &scenario.topology.shape {
+/// How a network is given.
+enum Layout<'a> {
+    /// By its shape.
+    Regular(Topology),
+    /// Link by link.
+    Written(&'a wiremend_scenario::Graph),
+}
+
+fn layout(scenario: &Scenario) -> Layout<'_> {
+    Layout::Regular(match &scenario.topology.shape {
         Shape::Pair(_) => Topology::Pair,
         Shape::Chain(chain) => {
             Topology::Chain { switches: chain.switches.get(), hosts_per_end: chain.hosts_per_end.get() }
@@ -108,7 +118,7 @@ fn plan(scenario: &Scenario) -> Option<Topology> {
                 long: Cable { rate: both.long_rate.unwrap_or(usual.rate), delay: both.long_delay },
             }
         }
-        Shape::Graph(_) => return None,
+        Shape::Graph(graph) => return Layout::Written(graph),
     })
 }
 

@@ -15,8 +15,8 @@ use super::{BuildError, Files};
 use crate::app::{
     App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
 };
+use crate::engine::Memory;
 use crate::network::{Network, purpose};
-use crate::run::Memory;
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
@@ -82,7 +82,10 @@ impl Maker<'_> {
                 Ok(vec![(src, App::Stream(stream))])
             }
             Kind::List(kind) => self.list(kind),
-            Kind::Allreduce(_) | Kind::Alltoall(_) => self.collective(),
+            Kind::Allreduce(kind) => Collective::allreduce(self.scenario, self.workload.place, kind)
+                .map(|all| self.collective(&all)),
+            Kind::Alltoall(kind) => Collective::alltoall(self.scenario, self.workload.place, kind)
+                .map(|all| self.collective(&all)),
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
                 let raw = Raw {
@@ -172,9 +175,8 @@ impl Maker<'_> {
         Ok(lists(planned))
     }
 
-    fn collective(&self) -> Result<Apps, BuildError> {
-        let collective = Collective::of(self.scenario, self.workload)?.expect("it is one");
-        Ok(collective.apps(self.workload.start, self.first_flow))
+    fn collective(&self, collective: &Collective) -> Apps {
+        collective.apps(self.workload.start, self.first_flow)
     }
 
     fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Apps, BuildError> {
@@ -227,7 +229,7 @@ impl Maker<'_> {
                     Ok(Sizes::Table(Arc::new(table.clone())))
                 } else {
                     let names: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
-                    Err(at(wiremend_scenario::or_nearest("table of sizes", name, &names)))
+                    Err(at(wiremend_units::or_nearest("table of sizes", name, &names)))
                 }
             }
             Named::File(name) => {

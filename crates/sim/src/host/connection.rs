@@ -19,9 +19,7 @@ use super::nic::{Half, Sender};
 use super::{Context, Host, Pair};
 use crate::app::{Done, Ended, Post};
 use crate::frame::{self, Frame};
-use crate::ideal;
-use crate::network::{Network, Protocol, Way, purpose};
-use crate::notice::{Delivered, News};
+use crate::network::{Delivered, Network, News, Protocol, Way, ideal, purpose};
 
 pub(super) struct Connection {
     pub(super) requester: RequesterEngine,

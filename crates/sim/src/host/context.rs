@@ -10,12 +10,12 @@ use wiremend_proto::{Packet, rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, Time, mix};
 use wiremend_wire::Ecn;
 
+use super::cause;
 use super::engine::ResponderEngine;
 use super::nic::Sender;
 use super::{Context, Host};
-use crate::cause;
 use crate::frame::Frame;
-use crate::notice::{Delivered, News};
+use crate::network::{Delivered, News};
 
 /// A connection that ends here.
 pub(super) struct Responding {

@@ -5,6 +5,7 @@
 //! paused ([`nic`]).
 //! [`connection`] is the requester's side of a connection, [`context`] the responder's; [`engine`] holds their schemes.
 
+mod cause;
 mod connection;
 mod context;
 mod engine;
@@ -28,9 +29,8 @@ use self::nic::Nic;
 use self::stack::Stack;
 use crate::app::{Action, Placed};
 use crate::frame::{Body, Frame};
-use crate::network::{Network, Protocol};
-use crate::notice::{News, Notice};
-use crate::wires::Wires;
+use crate::link::Lanes;
+use crate::network::{Network, News, Notice, Protocol};
 
 pub(crate) struct Host {
     id: HostId,
@@ -142,7 +142,7 @@ impl HostCounters {
 pub(crate) struct Context<'a> {
     pub(crate) now: Time,
     pub(crate) net: &'a Network,
-    pub(crate) wires: &'a mut Wires,
+    pub(crate) wires: &'a mut Lanes,
     pub(crate) tally: &'a mut Tally,
 }
 
@@ -257,7 +257,7 @@ impl Host {
     }
 
     /// A notice has been sent to this host; it is due later.
-    pub(crate) fn post_notice(&mut self, wires: &mut Wires, notice: Notice) {
+    pub(crate) fn post_notice(&mut self, wires: &mut Lanes, notice: Notice) {
         wires.queue.arm_by(wires.sources.inbox(self.id), notice.at);
         self.inbox.push(Reverse(notice));
     }

@@ -14,10 +14,9 @@ use super::context::Responding;
 use super::raw::RawFrames;
 use super::{Context, Host};
 use crate::app::Raw;
-use crate::frame::{self, Body, Frame, Raw as RawBody, Tags};
+use crate::frame::{self, Body, Frame, HeaderId, Raw as RawBody, Tags};
 use crate::network::Transport;
-use crate::pause::{Hold, Pauses};
-use crate::protect::HeaderId;
+use crate::port::{Hold, Pauses};
 
 pub(super) struct Nic {
     uplink: LaneId,

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use crate::egress::CLASSES;
 use crate::frame::Frame;
+use crate::port::CLASSES;
 
 /// They leave in the order they came, but for classes that must wait.
 #[derive(Default)]

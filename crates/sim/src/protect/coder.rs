@@ -5,16 +5,12 @@ use std::sync::Arc;
 
 use wiremend_proto::fec::{Config, Disposal, Endpoint, Signal, Transmit};
 use wiremend_proto::link::{Counters, Waiting};
-use wiremend_units::{Bytes, LaneId, Time};
+use wiremend_units::{Bytes, Time};
 use wiremend_wire::Trailer;
 
 use super::depth::Depth;
-use super::guard::Protocol;
-use super::header::{Block, Header};
-use super::take_head;
-use crate::frame::Frame;
-use crate::store::FrameId;
-use crate::wires::Wires;
+use super::end::{EndContext, Incoming};
+use crate::frame::{Block, Frame, FrameId, Header};
 
 /// One end of a link with error correction.
 pub(crate) struct Coder {
@@ -48,7 +44,7 @@ impl Coder {
         &mut self,
         now: Time,
         signal: Signal,
-        frame: Option<(FrameId, Bytes)>,
+        frame: Option<Incoming>,
         block: Option<Block>,
     ) {
         self.arrived = block;
@@ -57,7 +53,7 @@ impl Coder {
     }
 
     /// A frame without a header has arrived.
-    pub(crate) fn on_bare(&mut self, id: FrameId, len: Bytes) {
+    pub(crate) fn on_bare(&mut self, (id, len): Incoming) {
         self.rx.bytes += len.get();
         self.end.on_plain(id);
     }
@@ -77,87 +73,66 @@ impl Coder {
             ..Counters::default()
         }
     }
-}
 
-impl Wires {
-    /// What leaves next by a port with error correction.
-    pub(super) fn next_of_coder(&mut self, now: Time, lane: LaneId) -> Option<(FrameId, Option<Header>)> {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let egress = self.egresses[lane.index()].as_mut().expect("a protected port is scheduled");
-        let was_active = guard.has_started();
-        let Protocol::Fec(coder) = &mut guard.protocol else { unreachable!("asked for a coder") };
+    /// The frame that leaves next.
+    pub(super) fn next(&mut self, cx: &mut EndContext<'_>) -> Option<FrameId> {
         // A parity is made of frames without their FCS: the receiver computes that anew.
         let fcs_bytes = Trailer::Fcs.bytes() as u64;
-        let waiting = egress
-            .peek(now)
+        let waiting = cx
+            .egress
+            .peek(cx.now)
             .map(|(_, len)| Waiting { len: Bytes::new(u64::from(len) - fcs_bytes), ordered: true });
-        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
-        Some(match coder.end.poll_transmit(now, waiting)? {
-            Transmit::Plain => (head(), was_active.then_some(Header::Bare)),
+        Some(match self.end.poll_transmit(cx.now, waiting)? {
+            Transmit::Plain => {
+                let id = cx.take_head()?;
+                if cx.state.has_started() { cx.attach(id, Header::Bare) } else { id }
+            }
             Transmit::Fresh(signal) => {
-                let id = head();
-                let frame = *self.frames.get(id);
-                coder.leaving = None;
-                coder.tx.add(frame.len);
-                coder.tx.note();
-                coder.end.on_sent(now, self.frames.insert(frame));
-                self.kept += 1;
-                (id, Some(Header::Fec(signal)))
+                let id = cx.take_head()?;
+                self.leaving = None;
+                self.tx.add(cx.lanes.frames.get(id).len);
+                self.tx.note();
+                let kept = cx.lanes.keep_copy(id);
+                self.end.on_sent(cx.now, kept);
+                cx.attach(id, Header::Fec(signal))
             }
             Transmit::Parity { signal, len } => {
                 let len = Signal::parity_frame_len(len.get() as usize, Trailer::Fcs) as u16;
-                guard.own.add(u64::from(len));
-                let (frames, kept) = (&self.frames, coder.end.kept());
-                coder.leaving.get_or_insert_with(|| kept.iter().map(|id| *frames.get(*id)).collect());
-                (self.frames.insert(Frame { len, ..Frame::own() }), Some(Header::Fec(signal)))
+                let (frames, kept) = (&cx.lanes.frames, self.end.kept());
+                let block =
+                    self.leaving.get_or_insert_with(|| kept.iter().map(|id| *frames.get(*id)).collect());
+                let block = Arc::clone(block);
+                let id = cx.make_own(Frame { len, ..Frame::own() });
+                cx.attach_block(id, Header::Fec(signal), block)
             }
         })
     }
 
-    /// Puts what a parity is made of behind its header.
-    pub(super) fn enclose(&mut self, lane: LaneId, id: FrameId) {
-        let header = self.frames.get(id).header;
-        if let Some(Header::Fec(Signal::Parity { .. })) = self.headers.get(header) {
-            let guard = self.guards[lane.index()].as_ref().expect("a protected port");
-            let Protocol::Fec(coder) = &guard.protocol else { unreachable!("only a coder sends parities") };
-            let block = coder.leaving.as_ref().expect("a parity is made of something");
-            self.headers.attach(header, Arc::clone(block));
-        }
-    }
-
-    /// Does with handles what the end of a link with error correction has decided.
-    pub(super) fn dispose_coded(&mut self, now: Time, lane: LaneId) {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let Protocol::Fec(coder) = &mut guard.protocol else { unreachable!("asked for a coder") };
-        while let Some(disposal) = coder.end.poll() {
+    /// Does with handles what the end has decided.
+    pub(super) fn dispose(&mut self, cx: &mut EndContext<'_>) {
+        while let Some(disposal) = self.end.poll() {
             match disposal {
                 Disposal::Deliver(id) => {
-                    coder.rx.take(self.frames.get(id).len);
-                    guard.handed_on += 1;
-                    self.delivered.push((lane.reverse(), id));
+                    self.rx.take(cx.lanes.frames.get(id).len);
+                    cx.hand_on(id);
                 }
-                Disposal::Discard(id) => {
-                    coder.rx.take(self.frames.remove(id).len);
-                    guard.taken += 1;
-                }
-                Disposal::Release(id) => {
-                    coder.tx.take(self.frames.remove(id).len);
-                    self.kept -= 1;
-                }
+                Disposal::Discard(id) => self.rx.take(cx.take_away(id).len),
+                Disposal::Release(id) => self.tx.take(cx.lanes.release_copy(id).len),
                 Disposal::Recover { block: number, missing } => {
-                    let block = coder.arrived.take().expect("a parity, the last to come, asks for it");
+                    // A parity, the last to come, asks for it.
+                    let Some(block) = self.arrived.take() else { continue };
                     for index in missing.iter() {
                         let frame = block[usize::from(index)];
-                        coder.rx.add(frame.len);
-                        coder.restored += 1;
-                        coder.end.on_recovered(now, number, index, self.frames.insert(frame));
+                        self.rx.add(frame.len);
+                        self.restored += 1;
+                        self.end.on_recovered(cx.now, number, index, cx.lanes.frames.insert(frame));
                     }
                 }
                 Disposal::Settled { .. } => {}
             }
         }
-        coder.arrived = None;
+        self.arrived = None;
         // What went on at once did not wait.
-        coder.rx.note();
+        self.rx.note();
     }
 }

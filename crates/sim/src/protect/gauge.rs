@@ -6,9 +6,7 @@
 use std::collections::VecDeque;
 
 use wiremend_scenario::Sample;
-use wiremend_units::{LaneId, Span, Time};
-
-use crate::wires::Wires;
+use wiremend_units::{Span, Time};
 
 /// Measures the loss of a lane until it is too high.
 pub(crate) struct Gauge {
@@ -16,16 +14,9 @@ pub(crate) struct Gauge {
     from: Time,
     sample: Sample,
     /// From the last of the losses until the sending end starts.
-    told_after: Span,
+    pub(super) told_after: Span,
     /// The last losses, by the number of their frame, oldest first; at most as many as are too many.
     losses: VecDeque<u64>,
-}
-
-/// The end that sends over a lane is to start.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Start {
-    lane: LaneId,
-    at: Time,
 }
 
 impl Gauge {
@@ -35,34 +26,13 @@ impl Gauge {
 
     /// The last of so many frames is corrupted: whether these are now too many of the last. Frames that have not come yet cannot
     /// make them fewer, so that a sample need not be full.
-    fn on_loss(&mut self, now: Time, frames: u64) -> bool {
+    pub(super) fn on_loss(&mut self, now: Time, frames: u64) -> bool {
         if now < self.from {
             return false;
         }
         self.losses.push_back(frames);
         while self.losses.pop_front_if(|number| *number + self.sample.over <= frames).is_some() {}
         self.losses.len() as u64 >= self.sample.corrupted
-    }
-}
-
-impl Wires {
-    /// The last of so many frames over `lane` is corrupted: the start that it brings about. It does so once.
-    pub(crate) fn gauge_loss(&mut self, now: Time, lane: LaneId, frames: u64) -> Option<Start> {
-        let guard = self.guards[lane.reverse().index()].as_mut()?;
-        let gauge = guard.gauge.as_mut()?;
-        if !gauge.on_loss(now, frames) {
-            return None;
-        }
-        let at = now + gauge.told_after;
-        guard.gauge = None;
-        Some(Start { lane, at })
-    }
-
-    /// The sending end of a lane learns that it is to start.
-    pub(crate) fn start_end(&mut self, Start { lane, at }: Start) {
-        let guard = self.guards[lane.index()].as_mut().expect("both ends of a protected link are guarded");
-        guard.start_at(at);
-        self.queue.arm_by(self.sources.tx(lane), at);
     }
 }
 

@@ -6,13 +6,23 @@ use wiremend_proto::link::{Counters, Endpoint, RecoveryDelays};
 use wiremend_units::{LaneId, Time};
 
 use super::{Coder, Gauge, Prototype};
-use crate::store::FrameId;
+use crate::frame::FrameId;
 
 /// One end of a protected link.
 pub(crate) struct Guard {
-    pub(crate) protocol: Protocol,
+    pub(super) protocol: Protocol,
+    pub(super) state: EndState,
+}
+
+/// What is known of an end beside its protocol.
+pub(super) struct EndState {
+    /// The lane that it sends over.
+    pub(super) lane: LaneId,
     /// Frames of these classes keep their order, a bit each.
-    pub(crate) ordered: u8,
+    pub(super) ordered: u8,
+    /// Starts so far.
+    epoch: u32,
+    pub(super) costs: Costs,
     /// What the scenario says about its start and its end, the next one last.
     orders: Vec<Order>,
     /// What it does about the loss of what comes in, while the other end is dormant.
@@ -21,15 +31,18 @@ pub(crate) struct Guard {
     started: Option<Time>,
     /// Whether it was told to stop.
     is_over: bool,
-    /// Starts so far.
-    epoch: u32,
-    pub(crate) header_bytes: u64,
-    pub(crate) resent: Frames,
-    pub(crate) own: Frames,
+}
+
+/// What an end has cost, and what became of frames.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Costs {
+    pub(super) header_bytes: u64,
+    pub(super) resent: Frames,
+    pub(super) own: Frames,
     /// Frames with a header that went on their way.
-    pub(crate) handed_on: u64,
+    pub(super) handed_on: u64,
     /// Frames that went no further than the two ends of the link, and were not corrupted.
-    pub(crate) taken: u64,
+    pub(super) taken: u64,
 }
 
 /// What an end speaks.
@@ -88,40 +101,40 @@ pub struct EndCounters {
 }
 
 impl Guard {
-    /// An end that obeys `orders`, which come in the order of time.
-    pub(crate) fn new(protocol: Protocol, ordered: u8, mut orders: Vec<Order>) -> Self {
+    /// An end that sends over a lane and obeys `orders`, which come in the order of time.
+    pub(crate) fn new(protocol: Protocol, lane: LaneId, ordered: u8, mut orders: Vec<Order>) -> Self {
         orders.reverse();
-        Self {
-            protocol,
+        let state = EndState {
+            lane,
             ordered,
+            epoch: 0,
+            costs: Costs::default(),
             orders,
             gauge: None,
             started: None,
             is_over: false,
-            epoch: 0,
-            header_bytes: 0,
-            resent: Frames::default(),
-            own: Frames::default(),
-            handed_on: 0,
-            taken: 0,
-        }
+        };
+        Self { protocol, state }
     }
 
     /// The same, which also measures the loss of what comes in.
     pub(crate) fn measuring(self, gauge: Option<Gauge>) -> Self {
-        Self { gauge: gauge.map(Box::new), ..self }
+        let state = EndState { gauge: gauge.map(Box::new), ..self.state };
+        Self { state, ..self }
     }
 
     /// The other end has seen enough losses. What is told to start after its end stays dormant.
     pub(super) fn start_at(&mut self, at: Time) {
-        if !self.is_over && self.orders.last().is_none_or(|next| at < next.at) {
-            self.orders.push(Order { at, active: true });
+        let state = &mut self.state;
+        if !state.is_over && state.orders.last().is_none_or(|next| at < next.at) {
+            state.orders.push(Order { at, active: true });
         }
     }
 
-    /// Whether it was ever told to start.
-    pub(crate) fn has_started(&self) -> bool {
-        self.epoch > 0
+    /// The lane that it sends over.
+    #[inline]
+    pub(crate) fn lane(&self) -> LaneId {
+        self.state.lane
     }
 
     pub(crate) fn counters(&self) -> Counters {
@@ -140,7 +153,7 @@ impl Guard {
         self.counters().lost
     }
 
-    pub(crate) fn summary(&self, lane: LaneId) -> EndCounters {
+    pub(crate) fn summary(&self) -> EndCounters {
         let link = self.counters();
         let seen = match &self.protocol {
             Protocol::Link(end) => Seen { delays: delays(end.delays()), ..Seen::default() },
@@ -149,10 +162,10 @@ impl Guard {
         };
         let sum = Protection {
             protected: link.protected,
-            header_bytes: self.header_bytes,
-            resent: self.resent,
-            own: self.own,
-            handed_on: self.handed_on,
+            header_bytes: self.state.costs.header_bytes,
+            resent: self.state.costs.resent,
+            own: self.state.costs.own,
+            handed_on: self.state.costs.handed_on,
             notifications: link.notifications,
             missed: link.missed,
             recovered: link.recovered,
@@ -173,12 +186,20 @@ impl Guard {
             Protocol::Fec(coder) => (Some(*coder.end.counters()), coder.restored),
             _ => (None, 0),
         };
-        EndCounters { lane, started: self.started, link, fec, sum, taken: self.taken, restored }
+        EndCounters {
+            lane: self.state.lane,
+            started: self.state.started,
+            link,
+            fec,
+            sum,
+            taken: self.state.costs.taken,
+            restored,
+        }
     }
 
     /// When it wants to act, if nothing happens before.
     pub(crate) fn next_due(&self, now: Time) -> Option<Time> {
-        let order = self.orders.last().map(|order| order.at);
+        let order = self.state.orders.last().map(|order| order.at);
         let own = match &self.protocol {
             Protocol::Link(end) => end.next_timeout(),
             Protocol::Prototype(port) => port.next_due(now),
@@ -188,7 +209,7 @@ impl Guard {
     }
 
     pub(crate) fn on_time(&mut self, now: Time) {
-        while let Some(order) = self.orders.pop_if(|order| order.at <= now) {
+        while let Some(order) = self.state.orders.pop_if(|order| order.at <= now) {
             self.obey(now, order);
         }
         match &mut self.protocol {
@@ -201,22 +222,29 @@ impl Guard {
 
     fn obey(&mut self, now: Time, order: Order) {
         if order.active {
-            self.started.get_or_insert(now);
+            self.state.started.get_or_insert(now);
         }
-        self.is_over = !order.active;
+        self.state.is_over = !order.active;
         match &mut self.protocol {
             Protocol::Link(end) if order.active => {
-                self.epoch += 1;
-                end.activate(now, self.epoch);
+                self.state.epoch += 1;
+                end.activate(now, self.state.epoch);
             }
             Protocol::Link(end) => end.deactivate(now),
             Protocol::Prototype(port) => port.set_active(order.active),
             Protocol::Fec(coder) if order.active => {
-                self.epoch += 1;
-                coder.end.activate(first_number(self.epoch));
+                self.state.epoch += 1;
+                coder.end.activate(first_number(self.state.epoch));
             }
             Protocol::Fec(coder) => coder.end.deactivate(),
         }
+    }
+}
+
+impl EndState {
+    /// Whether the end was ever told to start.
+    pub(super) fn has_started(&self) -> bool {
+        self.epoch > 0
     }
 }
 

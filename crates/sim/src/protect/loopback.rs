@@ -7,10 +7,11 @@
 use std::collections::VecDeque;
 
 use wiremend_proto::link::paper::{CELL_BYTES, Number};
-use wiremend_units::{Bytes, LaneId, Rate, Span, Time};
+use wiremend_units::{Bytes, Rate, Span, SwitchId, Time};
 
-use crate::frame::GAP_BYTES;
-use crate::store::FrameId;
+use super::ProtectedId;
+use crate::frame::{FrameId, GAP_BYTES};
+use crate::link::Lanes;
 
 /// How fast buffers turn.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +37,8 @@ pub(crate) struct Loopback {
 /// A buffered frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turning {
-    /// The port whose buffer it is in, by the lane that it sends over.
-    pub(crate) lane: LaneId,
+    /// The port whose buffer it is in.
+    pub(crate) port: ProtectedId,
     pub(crate) side: Side,
     pub(crate) number: Number,
     pub(crate) frame: FrameId,
@@ -85,8 +86,15 @@ impl Loopback {
         self.queue.push_back(turning);
     }
 
+    /// Comes back when something happens next.
+    pub(super) fn arm(&self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+        if let Some(due) = self.next_due() {
+            lanes.queue.arm_by(lanes.sources.inside(switch), due.max(now));
+        }
+    }
+
     /// When something happens next.
-    pub(crate) fn next_due(&self) -> Option<Time> {
+    fn next_due(&self) -> Option<Time> {
         let mirrored = self.mirrored.front().map(|(at, _)| *at);
         let dequeued = (!self.queue.is_empty()).then_some(self.busy_until);
         let judged = self.passing.front().map(|(at, _)| *at);

@@ -6,12 +6,9 @@
 use std::cmp::Ordering;
 use std::collections::VecDeque;
 
-use wiremend_proto::link::paper::{Judgement, Verdict};
-use wiremend_units::{LaneId, SwitchId, Time};
+use wiremend_units::SwitchId;
 
-use super::guard::Protocol;
 use super::loopback::{Side, Turning};
-use crate::wires::Wires;
 
 /// Where a port of the prototype keeps frames.
 pub(crate) enum Home {
@@ -32,6 +29,21 @@ impl Home {
     pub(crate) fn memory() -> Self {
         Self::Memory(Box::default())
     }
+
+    /// The frame that is judged next, if frames lie in memory.
+    pub(super) fn first(&self, side: Side) -> Option<Turning> {
+        match self {
+            Self::Memory(memory) => memory.first(side),
+            Self::Loopback(_) => None,
+        }
+    }
+
+    /// That frame is gone.
+    pub(super) fn remove_first(&mut self, side: Side) {
+        if let Self::Memory(memory) = self {
+            memory.side(side).pop_front();
+        }
+    }
 }
 
 impl Memory {
@@ -47,53 +59,7 @@ impl Memory {
         if side == Side::Tx { self.tx.front() } else { self.rx.front() }.copied()
     }
 
-    fn remove_first(&mut self, side: Side) {
-        self.side(side).pop_front();
-    }
-
     fn side(&mut self, side: Side) -> &mut VecDeque<Turning> {
         if side == Side::Tx { &mut self.tx } else { &mut self.rx }
-    }
-}
-
-impl Wires {
-    /// Something has arrived, or a time has come: what was kept for it goes. A port without memory has nothing to do.
-    pub(super) fn settle(&mut self, now: Time, lane: LaneId) {
-        let guard = self.guards[lane.index()].as_ref().expect("a protected port");
-        if !matches!(&guard.protocol, Protocol::Prototype(port) if matches!(port.home, Home::Memory(_))) {
-            return;
-        }
-        while let Some(turning) = self.first_kept(lane, Side::Rx) {
-            match self.prototype(lane).judge(now, &turning) {
-                Verdict::Hold => break,
-                Verdict::Forward => self.hand_on(lane, turning.frame),
-                Verdict::Drop => self.take_away(lane, turning.frame),
-            }
-            self.forget_first(&turning);
-        }
-        while let Some(turning) = self.first_kept(lane, Side::Tx) {
-            match self.prototype(lane).judge_copy(&turning) {
-                Judgement::Again => break,
-                Judgement::Drop => self.release(turning.frame),
-                Judgement::Resend { copies } => self.resend(turning, copies),
-            }
-            self.forget_first(&turning);
-        }
-        self.prototype(lane).judge_depth();
-    }
-
-    fn first_kept(&mut self, lane: LaneId, side: Side) -> Option<Turning> {
-        match &self.prototype(lane).home {
-            Home::Memory(memory) => memory.first(side),
-            Home::Loopback(_) => None,
-        }
-    }
-
-    fn forget_first(&mut self, turning: &Turning) {
-        let port = self.prototype(turning.lane);
-        port.on_gone(turning);
-        if let Home::Memory(memory) = &mut port.home {
-            memory.remove_first(turning.side);
-        }
     }
 }

@@ -7,385 +7,253 @@
 
 mod coder;
 mod depth;
+mod end;
 mod gauge;
 mod guard;
-mod header;
 mod loopback;
 mod memory;
 mod missing;
 mod prototype;
+mod rare;
+mod retransmission;
 
 pub(crate) use coder::Coder;
-pub(crate) use gauge::{Gauge, Start};
+pub(crate) use gauge::Gauge;
 pub use guard::EndCounters;
 pub(crate) use guard::{Guard, Order, Protocol, named};
-pub(crate) use header::Headers;
-pub use header::{Header, HeaderId};
 pub(crate) use loopback::{Loopback, Turn};
 pub(crate) use memory::Home;
 pub(crate) use prototype::{Prototype, Room};
+pub(crate) use rare::Rare;
 
-use wiremend_proto::link::paper::{Judgement, Signal as PrototypeSignal, Verdict};
-use wiremend_proto::link::{Disposal, Transmit, Waiting};
 use wiremend_units::{Bytes, LaneId, SwitchId, Time};
 
-use crate::egress::Egress;
-use crate::frame::{Body, Frame};
-use crate::lossless::Lossless;
-use crate::store::FrameId;
-use crate::wires::Wires;
-use loopback::{Side, Step, Turning};
-use prototype::Next;
+use crate::frame::{Body, FrameId, Header};
+use crate::link::{Intake, Lanes};
+use crate::port::{Egress, Waiting};
+use end::{EndContext, Shared};
+use loopback::Step;
 
-/// The frame that leaves next of those that wait. In a lossless switch its room is free from here on.
-fn take_head(egress: &mut Egress, lossless: Option<&mut Lossless>, now: Time, lane: LaneId) -> FrameId {
-    let (class, waiting) = egress.pop(now).expect("the head of the queue is there");
-    if let Some(lossless) = lossless {
-        lossless.let_go(lane, waiting.ingress, class, waiting.len);
-    }
-    waiting.frame
+/// The protected ports of a part, and what they share.
+#[derive(Default)]
+pub(crate) struct Protection {
+    ports: Vec<ProtectedPort>,
+    shared: Shared,
+    /// Where losses come in episodes.
+    rare: Option<Box<Rare>>,
 }
 
-impl Wires {
-    /// Puts an end before the wire of `lane`, whose port is a scheduled one.
-    pub(crate) fn protect(&mut self, lane: LaneId, guard: Guard) {
-        debug_assert!(self.egresses[lane.index()].is_some(), "a protected port is scheduled");
-        self.set_guarded(lane);
+/// Frames, and the lanes that they came over.
+pub(crate) type Delivered = Vec<(LaneId, FrameId)>;
+
+/// The place of a protected port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ProtectedId(u32);
+
+/// A port at an end of a protected link.
+pub(crate) struct ProtectedPort {
+    pub(crate) egress: Egress,
+    pub(crate) guard: Guard,
+}
+
+/// Something has happened at the loopback port of a switch.
+pub(crate) struct Turned {
+    /// A port that may have something to send for it.
+    pub(crate) wakes: Option<ProtectedId>,
+}
+
+impl Protection {
+    /// Room for so many ports; `loopbacks`: of switches whose buffers turn, by switch.
+    pub(crate) fn new(ports: usize, loopbacks: Vec<Loopback>) -> Self {
+        let shared = Shared { loopbacks, ..Shared::default() };
+        Self { ports: Vec::with_capacity(ports), shared, rare: None }
+    }
+
+    /// Adds a port with these queues, and an end before its wire.
+    pub(crate) fn add(&mut self, lanes: &mut Lanes, egress: Egress, guard: Guard) -> ProtectedId {
+        let (lane, id) = (guard.state.lane, ProtectedId(self.ports.len() as u32));
         if let Some(due) = guard.next_due(Time::ZERO) {
-            self.queue.arm_by(self.sources.tx(lane), due);
+            lanes.queue.arm_by(lanes.sources.tx(lane), due);
         }
-        self.guards[lane.index()] = Some(Box::new(guard));
+        lanes.set_intake(lane, Intake::Queue);
+        self.ports.push(ProtectedPort { egress, guard });
+        id
     }
 
-    /// Gives a switch a loopback port, through which the buffers of its protected ports turn.
-    pub(crate) fn add_loopback(&mut self, switch: SwitchId, turn: Turn) {
-        if self.loopbacks.len() <= switch.index() {
-            self.loopbacks.resize_with(switch.index() + 1, || None);
-        }
-        self.loopbacks[switch.index()].get_or_insert_with(|| Box::new(Loopback::new(turn)));
+    /// Has episodes of losses weighed.
+    pub(crate) fn weigh(&mut self, rare: Rare) {
+        self.rare = Some(Box::new(rare));
     }
 
-    pub(crate) fn has_loopback(&self, switch: SwitchId) -> bool {
-        self.loopbacks.get(switch.index()).is_some_and(Option::is_some)
+    pub(crate) fn rare(&self) -> Option<&Rare> {
+        self.rare.as_deref()
     }
 
-    pub(crate) fn guard(&self, lane: LaneId) -> Option<&Guard> {
-        self.guards[lane.index()].as_deref()
+    #[inline]
+    pub(crate) fn port(&self, id: ProtectedId) -> &ProtectedPort {
+        &self.ports[id.0 as usize]
+    }
+
+    #[inline]
+    pub(crate) fn port_mut(&mut self, id: ProtectedId) -> &mut ProtectedPort {
+        &mut self.ports[id.0 as usize]
+    }
+
+    /// What links have handed on since the last time; given back empty, for its memory.
+    #[inline]
+    pub(crate) fn delivered(&mut self) -> &mut Delivered {
+        &mut self.shared.delivered
     }
 
     /// The port has fallen free, or a time has come.
-    #[cold]
-    pub(crate) fn on_guard_time(&mut self, now: Time, lane: LaneId) {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        guard.on_time(now);
-        self.settle(now, lane);
-        self.pump(now, lane);
+    pub(crate) fn on_time(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        self.port_mut(id).guard.on_time(now);
+        let (protocol, mut cx) = self.split(lanes, now, id);
+        if let Protocol::Prototype(prototype) = protocol {
+            prototype.settle(&mut cx);
+        }
     }
 
-    /// A frame with a link header has come over `lane`. What is to be forwarded for it is in `delivered`.
-    #[cold]
-    pub(crate) fn on_header(&mut self, now: Time, lane: LaneId, id: FrameId) {
-        let block = self.headers.detach(self.frames.get(id).header);
-        let header = self.undress(id);
-        let arrived = self.frames.get(id);
-        let (is_own, len) = (matches!(arrived.body, Body::Link), Bytes::new(u64::from(arrived.len)));
-        let back = lane.reverse();
-        let guard = self.guards[back.index()].as_mut().expect("both ends of a protected link are guarded");
-        if is_own {
-            self.frames.remove(id);
-            guard.taken += 1;
+    /// A frame with a link header has come in by the port.
+    pub(crate) fn on_header(&mut self, lanes: &mut Lanes, now: Time, id: ProtectedId, frame: FrameId) {
+        let block = lanes.headers.detach(lanes.frames.get(frame).header);
+        let header = lanes.detach_header(frame);
+        let (protocol, mut cx) = self.split(lanes, now, id);
+        let arrived = cx.lanes.frames.get(frame);
+        let len = Bytes::new(u64::from(arrived.len));
+        let incoming = if matches!(arrived.body, Body::Link) {
+            cx.take_away(frame);
+            None
+        } else {
+            Some((frame, len))
+        };
+        match (protocol, header, incoming) {
+            (Protocol::Link(end), Header::Link(signal), incoming) => end.on_signal(now, &signal, incoming),
+            (Protocol::Link(end), Header::Bare, Some((frame, _))) => end.on_plain(now, frame),
+            (Protocol::Fec(coder), Header::Fec(signal), incoming) => {
+                coder.on_signal(now, signal, incoming, block);
+            }
+            (Protocol::Fec(coder), Header::Bare, Some(incoming)) => coder.on_bare(incoming),
+            (Protocol::Prototype(prototype), Header::Prototype(signal), incoming) => {
+                prototype.on_signal(&mut cx, &signal, incoming);
+                prototype.settle(&mut cx);
+            }
+            (Protocol::Prototype(prototype), Header::Pause(quanta), _) => {
+                prototype.on_pause(now, quanta);
+                prototype.settle(&mut cx);
+            }
+            // A header of another protocol means nothing to this end.
+            (_, _, Some((frame, _))) => {
+                cx.take_away(frame);
+            }
+            (_, _, None) => {}
         }
-        match (&mut guard.protocol, header) {
-            (Protocol::Link(end), Header::Link(signal)) => {
-                end.on_signal(now, &signal, (!is_own).then_some((id, len)));
-            }
-            (Protocol::Prototype(port), header) => {
-                let verdict = port.on_header(now, &header);
-                self.obey(now, back, id, &header, verdict);
-                self.settle(now, back);
-            }
-            (Protocol::Fec(coder), Header::Fec(signal)) => {
-                coder.on_signal(now, signal, (!is_own).then_some((id, len)), block);
-            }
-            (Protocol::Link(end), Header::Bare) => end.on_plain(now, id),
-            (Protocol::Fec(coder), Header::Bare) => coder.on_bare(id, len),
-            (Protocol::Link(_) | Protocol::Fec(_), _) => unreachable!("both ends of a link speak the same"),
-        }
-        self.pump(now, back);
     }
 
-    /// Puts on the wire what is next, if it is free, and sees to being called again.
-    pub(crate) fn pump(&mut self, now: Time, lane: LaneId) {
-        // What a lossless switch has to say is not the link's to carry: it goes before all else, as it is.
-        if self.ports[lane.index()].busy_until <= now && !self.speak(now, lane) {
-            self.send_guarded(now, lane);
+    /// Puts on the wire what is next, if `may_send`, does with handles what the end of the link has decided, and sees to being called
+    /// again. What left the queues of the port for it, with its class.
+    pub(crate) fn pump(
+        &mut self,
+        lanes: &mut Lanes,
+        now: Time,
+        id: ProtectedId,
+        may_send: bool,
+    ) -> Option<(u8, Waiting)> {
+        let (protocol, mut cx) = self.split(lanes, now, id);
+        let frame = match protocol {
+            _ if !may_send => None,
+            Protocol::Link(end) => retransmission::next(end, &mut cx),
+            Protocol::Prototype(prototype) => prototype.next_frame(&mut cx),
+            Protocol::Fec(coder) => coder.next(&mut cx),
+        };
+        if let Some(frame) = frame {
+            cx.lanes.transmit(now, cx.state.lane, frame);
         }
-        self.dispose(now, lane);
-        self.arm_guarded(now, lane);
-        if self.lossless.as_mut().is_some_and(|lossless| lossless.take_let_go()) {
-            self.announce(now, lane);
+        match protocol {
+            Protocol::Link(end) => retransmission::dispose(end, &mut cx),
+            Protocol::Fec(coder) => coder.dispose(&mut cx),
+            Protocol::Prototype(_) => {}
         }
+        let head = cx.head;
+        self.arm(lanes, now, id);
+        if self.rare.is_some() && frame.is_some() {
+            self.weigh_episode(lanes, now, self.port(id).guard.lane());
+        }
+        head
     }
 
     /// Comes back when the wire falls free, a hold is over, or the end of the link wants to act.
-    pub(crate) fn arm_guarded(&mut self, now: Time, lane: LaneId) {
-        let busy_until = self.ports[lane.index()].busy_until;
-        let guard = self.guards[lane.index()].as_ref().expect("a protected port");
-        let egress = self.egresses[lane.index()].as_ref().expect("a protected port is scheduled");
+    pub(crate) fn arm(&self, lanes: &mut Lanes, now: Time, id: ProtectedId) {
+        let ProtectedPort { egress, guard } = self.port(id);
+        let lane = guard.lane();
+        let busy_until = lanes.busy_until(lane);
         let free = if busy_until > now { Some(busy_until) } else { None };
         let opens = egress.next_start(now).filter(|start| *start > now);
         if let Some(due) = [free, opens, guard.next_due(now)].into_iter().flatten().min() {
-            self.queue.arm_by(self.sources.tx(lane), due.max(now));
+            lanes.queue.arm_by(lanes.sources.tx(lane), due.max(now));
         }
     }
 
-    fn send_guarded(&mut self, now: Time, lane: LaneId) {
-        let sent = match self.guards[lane.index()].as_ref().expect("a protected port").protocol {
-            Protocol::Link(_) => self.next_of_link(now, lane),
-            Protocol::Prototype(_) => self.next_of_prototype(now, lane),
-            Protocol::Fec(_) => self.next_of_coder(now, lane),
+    /// Does what is due next at the loopback port of a switch.
+    pub(crate) fn turn(&mut self, lanes: &mut Lanes, now: Time, switch: SwitchId) -> Option<Turned> {
+        let step = self.shared.loopbacks.get_mut(switch.index())?.step(now)?;
+        let (Step::Mirrored(turning) | Step::Dequeued(turning) | Step::Judged(turning)) = step;
+        let port = turning.port;
+        let (protocol, mut cx) = self.split(lanes, now, port);
+        // No other protocol has buffers that turn.
+        let Protocol::Prototype(prototype) = protocol else { return Some(Turned { wakes: None }) };
+        let wakes = match step {
+            Step::Mirrored(turning) => {
+                prototype.keep(&mut cx, turning);
+                false
+            }
+            Step::Dequeued(turning) => prototype.on_dequeue(now, &turning),
+            Step::Judged(turning) => prototype.on_turned(&mut cx, turning),
         };
-        let Some((id, header)) = sent else { return };
-        if let Some(header) = header {
-            let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-            guard.header_bytes += u64::from(header.added_len());
-            self.dress(id, header);
-            self.enclose(lane, id);
-        }
-        self.transmit(now, lane, id);
+        Some(Turned { wakes: wakes.then_some(port) })
     }
 
-    fn next_of_link(&mut self, now: Time, lane: LaneId) -> Option<(FrameId, Option<Header>)> {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let egress = self.egresses[lane.index()].as_mut().expect("a protected port is scheduled");
-        let has_started = guard.has_started();
-        let Protocol::Link(end) = &mut guard.protocol else { unreachable!("asked for a link") };
-        let waiting = egress.peek(now).map(|(class, len)| Waiting {
-            len: Bytes::new(u64::from(len)),
-            ordered: guard.ordered & (1 << class) != 0,
-        });
-        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
-        Some(match end.poll_transmit(now, waiting)? {
-            Transmit::Plain => (head(), has_started.then_some(Header::Bare)),
-            Transmit::Fresh(signal) => {
-                let id = head();
-                let kept = self.frames.insert(*self.frames.get(id));
-                self.kept += 1;
-                end.on_sent(now, kept);
-                (id, Some(Header::Link(signal)))
-            }
-            Transmit::Again(signal, kept) => {
-                let frame = self.frames.get(kept).sent_again();
-                guard.resent.add(u64::from(frame.len));
-                (self.frames.insert(frame), Some(Header::Link(signal)))
-            }
-            Transmit::Own(signal) => {
-                let frame = Frame::own();
-                guard.own.add(u64::from(frame.len));
-                (self.frames.insert(frame), Some(Header::Link(signal)))
-            }
-        })
-    }
-
-    fn next_of_prototype(&mut self, now: Time, lane: LaneId) -> Option<(FrameId, Option<Header>)> {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let egress = self.egresses[lane.index()].as_mut().expect("a protected port is scheduled");
-        let Protocol::Prototype(port) = &mut guard.protocol else { unreachable!("asked for a prototype") };
-        let has_head = egress.peek(now).is_some();
-        let mut head = || take_head(egress, self.lossless.as_deref_mut(), now, lane);
-        Some(match port.next(now, has_head)? {
-            Next::Head(header) => (head(), header),
-            Next::Fresh(signal) => {
-                let id = head();
-                self.mirror(now, lane, id, &signal);
-                (id, Some(Header::Prototype(signal)))
-            }
-            Next::Copy(header, id) => {
-                // It has been a copy that is kept until now.
-                self.kept -= 1;
-                let frame = self.frames.get_mut(id);
-                *frame = frame.sent_again();
-                guard.resent.add(u64::from(frame.len));
-                (id, Some(header))
-            }
-            Next::Own(header) => {
-                let frame = Frame::own();
-                guard.own.add(u64::from(frame.len));
-                (self.frames.insert(frame), Some(header))
-            }
-        })
-    }
-
-    /// A copy of a frame that leaves goes to the loopback port, or stays in memory.
-    fn mirror(&mut self, now: Time, lane: LaneId, id: FrameId, signal: &PrototypeSignal) {
-        let PrototypeSignal::Data { number, .. } = *signal else {
-            unreachable!("a fresh frame has a number")
-        };
-        let frame = *self.frames.get(id);
-        let copy = self.frames.insert(frame);
-        self.kept += 1;
-        let turning = Turning { lane, side: Side::Tx, number, frame: copy, len: frame.len };
-        if let Home::Loopback(switch) = self.prototype(lane).home {
-            self.loopback(switch).mirror(now, turning);
-            self.arm_loopback(now, switch);
-        } else {
-            self.keep(now, turning);
+    /// Comes back when something happens next at the loopback port of a switch.
+    pub(crate) fn arm_loopback(&self, lanes: &mut Lanes, now: Time, switch: SwitchId) {
+        if let Some(loopback) = self.shared.loopbacks.get(switch.index()) {
+            loopback.arm(lanes, now, switch);
         }
     }
 
-    /// Does with a frame what the prototype's receiver has decided.
-    fn obey(&mut self, now: Time, lane: LaneId, id: FrameId, header: &Header, verdict: Option<Verdict>) {
-        match verdict {
-            None => {}
-            Some(Verdict::Forward) => self.hand_on(lane, id),
-            Some(Verdict::Drop) => self.take_away(lane, id),
-            Some(Verdict::Hold) => {
-                let Header::Prototype(PrototypeSignal::Data { number, .. }) = *header else {
-                    unreachable!("what is held has a number")
-                };
-                let len = self.frames.get(id).len;
-                self.keep(now, Turning { lane, side: Side::Rx, number, frame: id, len });
-            }
-        }
+    /// So many frames have come in by a port, and the last is corrupted: when the other end of the link is to start for it. That comes
+    /// about once.
+    pub(crate) fn on_loss(&mut self, now: Time, id: ProtectedId, frames: u64) -> Option<Time> {
+        let gauge = &mut self.port_mut(id).guard.state.gauge;
+        let gauge = gauge.take_if(|gauge| gauge.on_loss(now, frames))?;
+        Some(now + gauge.told_after)
     }
 
-    fn hand_on(&mut self, lane: LaneId, id: FrameId) {
-        self.guards[lane.index()].as_mut().expect("a protected port").handed_on += 1;
-        self.delivered.push((lane.reverse(), id));
+    /// The end of a port learns that it is to start.
+    pub(crate) fn on_start(&mut self, lanes: &mut Lanes, id: ProtectedId, at: Time) {
+        let guard = &mut self.port_mut(id).guard;
+        guard.start_at(at);
+        lanes.queue.arm_by(lanes.sources.tx(guard.lane()), at);
     }
 
-    fn take_away(&mut self, lane: LaneId, id: FrameId) {
-        self.frames.remove(id);
-        self.guards[lane.index()].as_mut().expect("a protected port").taken += 1;
-    }
-
-    /// A frame joins the queue of the loopback port, or stays in memory, if there is room.
-    fn keep(&mut self, now: Time, turning: Turning) {
-        let port = self.prototype(turning.lane);
-        if port.admit(&turning) {
-            match &mut port.home {
-                Home::Loopback(switch) => {
-                    let switch = *switch;
-                    self.loopback(switch).enqueue(turning);
-                    self.arm_loopback(now, switch);
-                }
-                Home::Memory(memory) => memory.insert(turning),
-            }
-        } else if turning.side == Side::Tx {
-            self.release(turning.frame);
-        } else {
-            self.take_away(turning.lane, turning.frame);
-        }
-    }
-
-    fn release(&mut self, id: FrameId) {
-        self.frames.remove(id);
-        self.kept -= 1;
-    }
-
-    /// Whatever is due at the loopback port of a switch.
+    /// A frame has left over a lane: an episode of losses may have ended with it.
     #[cold]
-    pub(crate) fn on_loopback(&mut self, now: Time, switch: SwitchId) {
-        while let Some(step) = self.loopback(switch).step(now) {
-            match step {
-                Step::Mirrored(turning) => self.keep(now, turning),
-                Step::Dequeued(turning) => {
-                    self.prototype(turning.lane).on_dequeue(now, &turning);
-                    if turning.side == Side::Rx {
-                        self.pump(now, turning.lane);
-                    }
-                }
-                Step::Judged(turning) => self.judge(now, turning),
-            }
-        }
-        self.arm_loopback(now, switch);
-    }
-
-    fn judge(&mut self, now: Time, turning: Turning) {
-        let port = self.prototype(turning.lane);
-        if turning.side == Side::Rx {
-            match port.judge(now, &turning) {
-                Verdict::Forward => self.hand_on(turning.lane, turning.frame),
-                Verdict::Hold => self.keep(now, turning),
-                Verdict::Drop => self.take_away(turning.lane, turning.frame),
-            }
-            return;
-        }
-        match port.judge_copy(&turning) {
-            Judgement::Again => self.keep(now, turning),
-            Judgement::Drop => self.release(turning.frame),
-            Judgement::Resend { copies } => {
-                self.resend(turning, copies);
-                self.pump(now, turning.lane);
-            }
+    pub(crate) fn weigh_episode(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId) {
+        let Some(rare) = self.rare.as_mut().filter(|rare| rare.lane == lane) else { return };
+        let far = &mut self.ports[rare.far.0 as usize].guard;
+        if let Some(tilted) = lanes.impairments[lane.index()].as_mut().and_then(|lane| lane.tilted_mut()) {
+            rare.on_sent(tilted, || far.lost(now));
         }
     }
 
-    /// So many copies of a frame leave before all else.
-    fn resend(&mut self, turning: Turning, copies: u8) {
-        for _ in 1..copies {
-            let copy = self.frames.insert(*self.frames.get(turning.frame));
-            self.kept += 1;
-            self.prototype(turning.lane).resend(&turning, copy);
-        }
-        self.prototype(turning.lane).resend(&turning, turning.frame);
-    }
-
-    fn prototype(&mut self, lane: LaneId) -> &mut Prototype {
-        match &mut self.guards[lane.index()].as_mut().expect("a protected port").protocol {
-            Protocol::Prototype(port) => port,
-            Protocol::Link(_) | Protocol::Fec(_) => {
-                unreachable!("only the prototype has buffers that turn")
-            }
-        }
-    }
-
-    fn loopback(&mut self, switch: SwitchId) -> &mut Loopback {
-        self.loopbacks[switch.index()].as_mut().expect("a switch of the prototype has a loopback port")
-    }
-
-    fn arm_loopback(&mut self, now: Time, switch: SwitchId) {
-        if let Some(due) = self.loopback(switch).next_due() {
-            self.queue.arm_by(self.sources.inside(switch), due.max(now));
-        }
-    }
-
-    /// Does with handles what the end of a link has decided.
-    fn dispose(&mut self, now: Time, lane: LaneId) {
-        let guard = self.guards[lane.index()].as_mut().expect("a protected port");
-        let end = match &mut guard.protocol {
-            Protocol::Link(end) => end,
-            Protocol::Fec(_) => return self.dispose_coded(now, lane),
-            Protocol::Prototype(_) => return,
-        };
-        while let Some(disposal) = end.poll() {
-            match disposal {
-                Disposal::Deliver(id) => {
-                    guard.handed_on += 1;
-                    self.delivered.push((lane.reverse(), id));
-                }
-                Disposal::Discard(id) => {
-                    self.frames.remove(id);
-                    guard.taken += 1;
-                }
-                Disposal::Release(id) => {
-                    self.frames.remove(id);
-                    self.kept -= 1;
-                }
-            }
-        }
-    }
-
-    fn dress(&mut self, id: FrameId, header: Header) {
-        let frame = self.frames.get_mut(id);
-        frame.len += header.added_len() as u16;
-        frame.header = self.headers.insert(header);
-    }
-
-    fn undress(&mut self, id: FrameId) -> Header {
-        let frame = self.frames.get_mut(id);
-        let header = self.headers.remove(std::mem::replace(&mut frame.header, HeaderId::NONE));
-        frame.len -= header.added_len() as u16;
-        header
+    /// A port's protocol, and what that works with.
+    #[inline]
+    fn split<'a>(
+        &'a mut self,
+        lanes: &'a mut Lanes,
+        now: Time,
+        id: ProtectedId,
+    ) -> (&'a mut Protocol, EndContext<'a>) {
+        let ProtectedPort { egress, guard: Guard { protocol, state } } = &mut self.ports[id.0 as usize];
+        (protocol, EndContext { now, port: id, lanes, egress, state, shared: &mut self.shared, head: None })
     }
 }

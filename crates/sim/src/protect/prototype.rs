@@ -4,17 +4,17 @@
 use std::collections::VecDeque;
 
 use wiremend_proto::link::Counters;
-use wiremend_proto::link::paper::{Config, Judgement, Receiver, Sender, Signal, TICK, Tick, Verdict};
+use wiremend_proto::link::paper::{Config, Judgement, Number, Receiver, Sender, Signal, TICK, Tick, Verdict};
 use wiremend_units::{Span, Time};
 use wiremend_wire::Quanta;
 
 use super::depth::Depth;
+use super::end::{EndContext, Incoming};
 use super::guard::Seen;
-use super::header::Header;
 use super::loopback::{Side, Turning, cells};
 use super::memory::Home;
 use super::missing::Missing;
-use crate::store::FrameId;
+use crate::frame::{Frame, FrameId, Header};
 
 /// One end of a link that the prototype protects.
 pub(crate) struct Prototype {
@@ -61,8 +61,8 @@ pub(crate) struct Room {
 pub(crate) enum Next {
     /// The head of the normal queue, behind a header or not.
     Head(Option<Header>),
-    /// The head of the normal queue; a copy of it turns.
-    Fresh(Signal),
+    /// The head of the normal queue; a copy of it is kept under its number.
+    Fresh(Signal, Number),
     /// A frame that was made for it.
     Copy(Header, FrameId),
     /// A frame of the link's own.
@@ -93,16 +93,19 @@ impl Prototype {
         self.active = active;
     }
 
-    pub(crate) fn next(&mut self, now: Time, has_head: bool) -> Option<Next> {
+    fn next(&mut self, now: Time, has_head: bool) -> Option<Next> {
         if let Some((header, frame)) = self.urgent.pop_front() {
             return Some(frame.map_or(Next::Own(header), |frame| Next::Copy(header, frame)));
         }
         if has_head && !self.sender.is_paused(now) {
             let ack = self.receiver.on_egress();
-            return Some(if self.active {
-                Next::Fresh(self.sender.on_egress(ack))
-            } else {
-                Next::Head(ack.map(|ack| Header::Prototype(Signal::Piggyback(ack))))
+            if !self.active {
+                return Some(Next::Head(ack.map(|ack| Header::Prototype(Signal::Piggyback(ack)))));
+            }
+            let signal = self.sender.on_egress(ack);
+            return Some(match number_of(&signal) {
+                Some(number) => Next::Fresh(signal, number),
+                None => Next::Head(Some(Header::Prototype(signal))),
             });
         }
         let dummy = self.sender.on_egress_dummy();
@@ -110,27 +113,154 @@ impl Prototype {
         dummy.or_else(courier).map(|signal| Next::Own(Header::Prototype(signal)))
     }
 
-    /// A frame with a header has arrived. What becomes of the one it carries, if it carries one.
-    pub(crate) fn on_header(&mut self, now: Time, header: &Header) -> Option<Verdict> {
+    /// A pause frame has arrived.
+    pub(super) fn on_pause(&mut self, now: Time, quanta: Quanta) {
         self.on_time(now);
-        match header {
-            Header::Pause(quanta) => {
-                self.note_pause(now, *quanta);
-                self.sender.on_pause(now, *quanta);
-                None
+        self.note_pause(now, quanta);
+        self.sender.on_pause(now, quanta);
+    }
+
+    /// A frame with a header has arrived, with one that goes on or without.
+    pub(super) fn on_signal(&mut self, cx: &mut EndContext<'_>, signal: &Signal, frame: Option<Incoming>) {
+        self.on_time(cx.now);
+        self.sender.on_signal(signal);
+        let arrival = self.receiver.on_arrival(signal);
+        self.missing.on_arrival(cx.now, signal, arrival.notification.as_ref());
+        self.urgent.extend(arrival.notification.map(|signal| (Header::Prototype(signal), None)));
+        let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
+        let (Some(verdict), Some((id, _))) = (arrival.verdict.or(carries), frame) else { return };
+        match (verdict, number_of(signal)) {
+            (Verdict::Drop, _) => {
+                cx.take_away(id);
             }
-            Header::Prototype(signal) => {
-                self.sender.on_signal(signal);
-                let arrival = self.receiver.on_arrival(signal);
-                self.missing.on_arrival(now, signal, arrival.notification.as_ref());
-                self.urgent.extend(arrival.notification.map(|signal| (Header::Prototype(signal), None)));
-                let carries = matches!(signal, Signal::Piggyback(_)).then_some(Verdict::Forward);
-                arrival.verdict.or(carries)
+            (Verdict::Hold, Some(number)) => {
+                let len = cx.lanes.frames.get(id).len;
+                self.keep(cx, Turning { port: cx.port, side: Side::Rx, number, frame: id, len });
             }
-            Header::Link(_) | Header::Fec(_) | Header::Pfc(_) | Header::Probe(_) | Header::Bare => {
-                unreachable!("both ends of a link speak the same")
+            // What has no number keeps no order.
+            (Verdict::Forward | Verdict::Hold, _) => cx.hand_on(id),
+        }
+    }
+
+    /// The frame that leaves next.
+    pub(super) fn next_frame(&mut self, cx: &mut EndContext<'_>) -> Option<FrameId> {
+        let has_head = cx.egress.peek(cx.now).is_some();
+        Some(match self.next(cx.now, has_head)? {
+            Next::Head(header) => {
+                let id = cx.take_head()?;
+                header.map_or(id, |header| cx.attach(id, header))
+            }
+            Next::Fresh(signal, number) => {
+                let id = cx.take_head()?;
+                self.mirror(cx, id, number);
+                cx.attach(id, Header::Prototype(signal))
+            }
+            Next::Copy(header, id) => {
+                // It has been a copy that is kept until now.
+                cx.lanes.kept -= 1;
+                let frame = cx.lanes.frame_mut(id);
+                *frame = frame.sent_again();
+                cx.state.costs.resent.add(u64::from(frame.len));
+                cx.attach(id, header)
+            }
+            Next::Own(header) => {
+                let id = cx.make_own(Frame::own());
+                cx.attach(id, header)
+            }
+        })
+    }
+
+    /// A copy of a frame that leaves goes to the loopback port, or stays in memory.
+    fn mirror(&mut self, cx: &mut EndContext<'_>, id: FrameId, number: Number) {
+        let copy = cx.lanes.keep_copy(id);
+        let len = cx.lanes.frames.get(id).len;
+        let turning = Turning { port: cx.port, side: Side::Tx, number, frame: copy, len };
+        if let Home::Loopback(switch) = self.home {
+            cx.mirror(switch, turning);
+        } else {
+            self.keep(cx, turning);
+        }
+    }
+
+    /// A frame joins the queue of the loopback port, or stays in memory, if there is room.
+    pub(super) fn keep(&mut self, cx: &mut EndContext<'_>, turning: Turning) {
+        if self.admit(&turning) {
+            match &mut self.home {
+                Home::Loopback(switch) => cx.enqueue(*switch, turning),
+                Home::Memory(memory) => memory.insert(turning),
+            }
+        } else if turning.side == Side::Tx {
+            cx.lanes.release_copy(turning.frame);
+        } else {
+            cx.take_away(turning.frame);
+        }
+    }
+
+    /// A frame has come round through the loopback port. Whether something is to leave for it.
+    pub(super) fn on_turned(&mut self, cx: &mut EndContext<'_>, turning: Turning) -> bool {
+        if turning.side == Side::Rx {
+            match self.judge(cx.now, &turning) {
+                Verdict::Forward => cx.hand_on(turning.frame),
+                Verdict::Hold => self.keep(cx, turning),
+                Verdict::Drop => {
+                    cx.take_away(turning.frame);
+                }
+            }
+            return false;
+        }
+        match self.judge_copy(&turning) {
+            Judgement::Again => self.keep(cx, turning),
+            Judgement::Drop => {
+                cx.lanes.release_copy(turning.frame);
+            }
+            Judgement::Resend { copies } => {
+                self.resend(cx, &turning, copies);
+                return true;
             }
         }
+        false
+    }
+
+    /// Something has arrived, or a time has come: what was kept in memory for it goes.
+    pub(super) fn settle(&mut self, cx: &mut EndContext<'_>) {
+        if matches!(self.home, Home::Loopback(_)) {
+            return;
+        }
+        while let Some(turning) = self.home.first(Side::Rx) {
+            match self.judge(cx.now, &turning) {
+                Verdict::Hold => break,
+                Verdict::Forward => cx.hand_on(turning.frame),
+                Verdict::Drop => {
+                    cx.take_away(turning.frame);
+                }
+            }
+            self.forget_first(&turning);
+        }
+        while let Some(turning) = self.home.first(Side::Tx) {
+            match self.judge_copy(&turning) {
+                Judgement::Again => break,
+                Judgement::Drop => {
+                    cx.lanes.release_copy(turning.frame);
+                }
+                Judgement::Resend { copies } => self.resend(cx, &turning, copies),
+            }
+            self.forget_first(&turning);
+        }
+        self.judge_depth();
+    }
+
+    fn forget_first(&mut self, turning: &Turning) {
+        self.on_gone(turning);
+        self.home.remove_first(turning.side);
+    }
+
+    /// So many copies of a frame leave before all else.
+    fn resend(&mut self, cx: &mut EndContext<'_>, turning: &Turning, copies: u8) {
+        for _ in 1..copies {
+            let copy = cx.lanes.keep_copy(turning.frame);
+            self.push_again(turning, copy);
+        }
+        self.push_again(turning, turning.frame);
     }
 
     fn note_pause(&mut self, now: Time, quanta: Quanta) {
@@ -142,7 +272,7 @@ impl Prototype {
     }
 
     /// A frame wants to join the queue of the loopback port, or to be kept in memory: whether there is room.
-    pub(crate) fn admit(&mut self, turning: &Turning) -> bool {
+    fn admit(&mut self, turning: &Turning) -> bool {
         if turning.side == Side::Tx {
             return self.tx.admit(turning.len);
         }
@@ -151,21 +281,23 @@ impl Prototype {
         has_room
     }
 
-    /// A frame of its buffers leaves the queue of the loopback port.
-    pub(crate) fn on_dequeue(&mut self, now: Time, turning: &Turning) {
+    /// A frame of its buffers leaves the queue of the loopback port. Whether something may have to leave by the port for it.
+    pub(super) fn on_dequeue(&mut self, now: Time, turning: &Turning) -> bool {
         self.on_time(now);
         if turning.side == Side::Tx {
             self.tx.pass(turning.len);
+            false
         } else {
             // What leaves is among what it sees.
             self.receiver.on_dequeue(self.rx_cells);
             self.rx.pass(turning.len);
             self.rx_cells -= cells(turning.len);
+            true
         }
     }
 
     /// A frame that lay in memory is gone.
-    pub(crate) fn on_gone(&mut self, turning: &Turning) {
+    fn on_gone(&mut self, turning: &Turning) {
         if turning.side == Side::Tx {
             self.tx.depth.take(turning.len);
         } else {
@@ -175,23 +307,23 @@ impl Prototype {
     }
 
     /// What lies in memory has changed: a pause or its end leaves at once if it is due.
-    pub(crate) fn judge_depth(&mut self) {
+    fn judge_depth(&mut self) {
         self.receiver.on_dequeue(self.rx_cells);
         self.urgent.extend(self.receiver.take_pause().map(|quanta| (Header::Pause(quanta), None)));
     }
 
-    pub(crate) fn judge_copy(&mut self, turning: &Turning) -> Judgement {
+    fn judge_copy(&mut self, turning: &Turning) -> Judgement {
         self.sender.judge_copy(turning.number)
     }
 
     /// A frame that was sent before leaves again.
-    pub(crate) fn resend(&mut self, turning: &Turning, frame: FrameId) {
+    fn push_again(&mut self, turning: &Turning, frame: FrameId) {
         let signal = Signal::Data { number: turning.number, again: true, blocking: self.ordered, ack: None };
         self.urgent.push_back((Header::Prototype(signal), Some(frame)));
     }
 
     /// Only frames that keep their order turn at the receiver.
-    pub(crate) fn judge(&mut self, now: Time, turning: &Turning) -> Verdict {
+    fn judge(&mut self, now: Time, turning: &Turning) -> Verdict {
         self.on_time(now);
         self.receiver.judge(turning.number, true)
     }
@@ -258,6 +390,14 @@ impl Prototype {
             rx_bytes_max: self.rx.depth.bytes_max,
             ..Counters::default()
         }
+    }
+}
+
+/// The number of the frame behind a header.
+fn number_of(signal: &Signal) -> Option<Number> {
+    match signal {
+        Signal::Data { number, .. } => Some(*number),
+        _ => None,
     }
 }
 

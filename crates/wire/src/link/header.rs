@@ -7,7 +7,7 @@ use super::{Ack, Hello, HelloKind, Hole, Missing, Signal};
 use crate::{MIN_FRAME_BYTES, Malformed, view};
 
 /// The version of the format that is written, and the only one that is read.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = crate::numbers::LINK_VERSION;
 /// Width of a sequence number.
 pub const NUMBER_BITS: u32 = 20;
 /// Width of an epoch, everywhere but in a [`Hello`].

@@ -3,8 +3,9 @@
 use zerocopy::byteorder::big_endian::U16;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use super::{MacAddr, Vlans};
+use super::Vlans;
 use crate::Malformed;
+use crate::mac::MacAddr;
 use crate::view;
 
 /// IPv4 follows.

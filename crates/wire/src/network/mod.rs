@@ -8,7 +8,6 @@ mod ethernet;
 mod ip;
 mod ipv4;
 mod ipv6;
-mod mac;
 mod tcp;
 mod udp;
 mod vlan;
@@ -18,9 +17,8 @@ pub use ethernet::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, EthernetRepr};
 pub use ip::{IpRepr, IpVersion};
 pub use ipv4::Ipv4Repr;
 pub use ipv6::Ipv6Repr;
-pub use mac::MacAddr;
 pub use tcp::{PROTOCOL_TCP, TcpFlags, TcpRepr};
-pub use udp::{ROCE_PORT, UdpRepr};
+pub use udp::UdpRepr;
 pub use vlan::{Tpid, VlanTag, Vlans};
 
 pub(crate) use ip::header_len as ip_header_len;

@@ -7,9 +7,6 @@ use super::Body;
 use crate::Malformed;
 use crate::view;
 
-/// The destination port of `RoCEv2` (IBA A17).
-pub const ROCE_PORT: u16 = 4791;
-
 /// A UDP header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct UdpRepr {

@@ -5,6 +5,7 @@ mod atomic;
 mod bth;
 mod deth;
 mod extension;
+mod opcode;
 mod reth;
 mod word;
 
@@ -13,6 +14,7 @@ pub use atomic::{AtomicAckEthRepr, AtomicEthRepr};
 pub use bth::BthRepr;
 pub use deth::DethRepr;
 pub use extension::{Extension, Layout};
+pub use opcode::Opcode;
 pub use reth::RethRepr;
 pub use word::{IethRepr, ImmDtRepr};
 

@@ -61,7 +61,7 @@ impl Named {
     pub(super) fn of_file(file: &str) -> Result<Self, Failure> {
         let path = Path::new(file);
         if !path.exists() && path.extension().is_none() {
-            let what = wiremend_scenario::or_nearest("fabric", file, &["facebook", "fat-tree", "leaf-spine"]);
+            let what = wiremend_units::or_nearest("fabric", file, &["facebook", "fat-tree", "leaf-spine"]);
             return Err(Failure::Input(format!("--fabric: {what}, or a .csv or .json file")));
         }
         let (name, text) = read(path)?;

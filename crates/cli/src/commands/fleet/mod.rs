@@ -16,7 +16,6 @@ use wiremend_fleet::Effect;
 
 use crate::args::fleet::{Fleet, FleetCommand};
 use crate::failure::{Answer, Failure};
-use crate::input::unreadable;
 
 pub(crate) fn run(asked: &Fleet) -> Result<Answer, Failure> {
     match &asked.command {
@@ -45,7 +44,7 @@ fn read(path: &Path) -> Result<(String, String), Failure> {
     } else {
         File::open(path).and_then(|file| file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes))
     };
-    read.map_err(|error| unreadable(&name, &error))?;
+    read.map_err(|error| Failure::unreadable(&name, &error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Failure::Input(format!("{name}: too long; at most 1 GiB")));
     }
@@ -68,7 +67,7 @@ fn effect(name: &str) -> Result<Effect, Failure> {
     }
     let path = Path::new(name);
     if !path.is_file() {
-        let what = wiremend_scenario::or_nearest("table", name, &Effect::names());
+        let what = wiremend_units::or_nearest("table", name, &Effect::names());
         return Err(Failure::Input(format!("--table: {what}, or a file of loss,left,speed")));
     }
     let (shown, text) = read(path)?;

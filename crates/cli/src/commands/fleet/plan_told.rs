@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use wiremend_fabric::tiers::Tiers;
 use wiremend_fleet::plan::{Cost, Drain, show_timestamp};
 use wiremend_report::pods::{Mark, Pod, PodLink, PodSwitch, Pods};
+use wiremend_report::quoted;
 use wiremend_report::{Document, Part, human};
 use wiremend_units::{LinkId, SwitchId};
 
 use super::plan::{Plan, broken_json, short, spoken};
 use crate::args::VERSION;
-use crate::terminal::{self, quoted};
+use crate::terminal;
 
 /// What is printed of each kind; JSON has all.
 const SHOWN_MAX: usize = 12;
@@ -108,7 +109,7 @@ impl Told<'_> {
         let mut text = String::new();
         let mut last = "";
         for (label, line) in self.lines() {
-            for (place, part) in terminal::wrapped(&line, width).lines().enumerate() {
+            for (place, part) in wiremend_report::terminal::wrapped(&line, width).lines().enumerate() {
                 let label = if place == 0 && label != last { label } else { "" };
                 let _ = writeln!(text, "{label:<INDENT$}{part}");
             }

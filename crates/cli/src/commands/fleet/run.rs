@@ -7,16 +7,18 @@ use serde_json::{Map, Value, json};
 use wiremend_fleet::{Outcome, Policy, Repair, Trace, Window, compare};
 use wiremend_report::{Document, NewFile, Part, grid, human};
 
+use wiremend_runner::years::figures::{Distributed, Over, distributions, over_time, week_of};
+use wiremend_runner::years::{Source, Years};
+
 use super::fabric::Named;
 use super::outcome::{Gain, Told, numbers};
 use super::{effect, read};
 use crate::args::VERSION;
 use crate::args::fleet::FleetRun;
 use crate::failure::{Answer, Failure};
-use crate::fleet::figures::{Distributed, Over, distributions, over_time, week_of};
-use crate::fleet::{Source, Years};
-use crate::terminal::quoted;
-use crate::{machine, signals, terminal};
+use crate::progress::Progress;
+use crate::{signals, terminal};
+use wiremend_report::quoted;
 
 pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
     signals::catch()?;
@@ -34,11 +36,12 @@ pub(super) fn run(asked: &FleetRun) -> Result<Answer, Failure> {
         repair: Repair { fails: asked.repairs_fail, technicians: asked.technicians, ..Repair::default() },
         window,
         seeds: asked.draw.seed..asked.draw.seed.saturating_add(asked.seeds),
-        threads: asked.threads.map_or_else(machine::cores, usize::from),
     };
     let keep_first = asked.out.is_some();
-    let played =
-        years.play(|seed, outcomes| Played::new(outcomes, window, keep_first && seed == asked.draw.seed))?;
+    let (progress, stop) = (Progress::default(), signals::stop());
+    let runner = crate::commands::runner(asked.threads, &progress, &stop);
+    let keep = |seed, outcomes| Played::new(outcomes, window, keep_first && seed == asked.draw.seed);
+    let played = years.play(&runner, keep)?;
     let summary = Summary::new(asked, &fabric, window, &played);
     if let Some(directory) = &asked.out {
         let first = &played[0].outcomes;
@@ -213,7 +216,7 @@ impl<'a> Summary<'a> {
         let width = terminal::stdout().width;
         let mut text = grid(&Self::columns(), &self.rows(), terminal::stdout());
         for sentence in self.sentences() {
-            let _ = write!(text, "\n{}", terminal::wrapped(&sentence, width));
+            let _ = write!(text, "\n{}", wiremend_report::terminal::wrapped(&sentence, width));
         }
         text
     }

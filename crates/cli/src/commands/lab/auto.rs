@@ -3,24 +3,22 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use wiremend_lab::auto::Auto;
+use wiremend_lab::chain::Knobs;
+use wiremend_report::lab::Loop;
 use wiremend_report::{plot, write_whole};
 
 use crate::args::operate::{LabAuto, LabTransfer};
 use crate::failure::{Answer, Failure};
-use crate::lab::auto::{Auto, Loop};
-use crate::lab::chain::Knobs;
-use crate::lab::tcp::picture::Picture;
-use crate::progress::Progress;
+use crate::progress;
 use crate::terminal;
 
 pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
     let LabTransfer { loss, path_delay, chain, out, json } = &asked.transfer;
     super::begin(out.as_deref())?;
     let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(chain, *path_delay) };
-    let progress = Progress::weighted(&[1.0]);
-    let seen = Auto { loss: *loss, knobs }.run(&progress);
-    progress.clear();
-    let seen = seen?;
+    let auto = Auto { loss: *loss, knobs };
+    let seen = progress::shown(&[1.0], |progress| auto.run(&super::laboratory(), progress))?;
     if let Some(out) = out {
         write(out, &seen)?;
     }
@@ -34,7 +32,7 @@ pub(super) fn run(asked: &LabAuto) -> Result<Answer, Failure> {
 }
 
 fn write(out: &Path, seen: &Loop) -> Result<(), Failure> {
-    let drawing = plot::standalone(&picture(seen).plot().svg());
+    let drawing = plot::standalone(&seen.picture().plot().svg());
     let json = serde_json::to_string_pretty(seen).expect("plain values");
     write_whole(&out.join("auto.svg"), &drawing)
         .and_then(|()| write_whole(&out.join("auto.json"), &(json + "\n")))
@@ -46,7 +44,7 @@ fn tell(seen: &Loop) -> String {
         "One TCP transfer over a link that begins to corrupt {} of its frames. Nobody tells the daemons at its ends.\n\n",
         seen.loss
     );
-    text += &picture(seen).text(terminal::stdout());
+    text += &seen.picture().text(terminal::stdout());
     text.push('\n');
     let after = |at: Option<f64>, from: f64| match at {
         Some(at) => format!("{:.2} s", at - from),
@@ -68,20 +66,4 @@ fn tell(seen: &Loop) -> String {
         after(seen.let_be_s, seen.repaired_s)
     );
     text
-}
-
-pub(crate) fn picture(seen: &Loop) -> Picture<'_> {
-    let mut moments = vec![(seen.corrupts_s, "corrupts", "the link corrupts")];
-    moments.extend(seen.noticed_s.map(|at| (at, "noticed", "a daemon notices")));
-    moments.extend(seen.protected_s.map(|at| (at, "protected", "both directions are protected")));
-    moments.push((seen.repaired_s, "repaired", "the link is repaired"));
-    moments.extend(seen.let_be_s.map(|at| (at, "let be", "it is let be")));
-    Picture {
-        title: format!("A link that corrupts {} of its frames, mended without a human", seen.loss),
-        description: "Goodput of one TCP transfer, and what the daemons at both ends of the link decided."
-            .to_owned(),
-        rate_bps: seen.rate_bps,
-        tenths: &seen.stream.tenths,
-        moments,
-    }
 }

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use wiremend_lab::place;
+
 use crate::failure::{Answer, Failure};
-use crate::lab::place;
 use crate::terminal;
 
 pub(super) fn run() -> Result<Answer, Failure> {

@@ -1,6 +1,6 @@
 //! `wiremend lab`: try things out between namespaces of this machine.
 
-pub(crate) mod auto;
+mod auto;
 mod down;
 mod roce;
 mod shell;
@@ -10,12 +10,13 @@ mod wire;
 use std::fs;
 use std::path::Path;
 
+use wiremend_lab::chain::Knobs;
+use wiremend_lab::{Lab as Laboratory, rights};
 use wiremend_units::{Bytes, Span};
 
 use crate::args::operate::{Lab, LabChain, LabCommand, LabMending};
+use crate::commands::relay::care;
 use crate::failure::{Answer, Failure};
-use crate::lab::chain::Knobs;
-use crate::lab::rights;
 use crate::signals;
 
 pub(crate) fn run(asked: &Lab) -> Result<Answer, Failure> {
@@ -39,6 +40,11 @@ fn begin(out: Option<&Path>) -> Result<(), Failure> {
     signals::catch()
 }
 
+/// A laboratory whose relays, wires and daemons are this program, and that ends with it.
+fn laboratory() -> Laboratory {
+    Laboratory { program: "/proc/self/exe".into(), stop: signals::stop() }
+}
+
 /// A chain as it was asked for, as fast as the machine.
 fn knobs(asked: &LabChain, path_delay: Span) -> Knobs {
     Knobs { delay: asked.delay, path_delay, queue: asked.queue, ..mended(&asked.mending) }
@@ -52,7 +58,7 @@ fn mended(asked: &LabMending) -> Knobs {
         path_delay: Span::ZERO,
         queue: Bytes::ZERO,
         seed: asked.seed,
-        mode: asked.mode,
+        mode: care(asked.mode),
         copies: asked.copies,
     }
 }

@@ -1,23 +1,23 @@
 //! `wiremend lab roce`: what corruption does to RoCE of an unmodified kernel, and what protection gives back.
 
+use wiremend_lab::guests;
+use wiremend_lab::rights;
+use wiremend_lab::roce::{Outcome, Trial};
+use wiremend_measure::median;
+use wiremend_report::lab::State;
 use wiremend_report::{grid, human};
 
 use super::tcp::percent;
 use crate::args::operate::LabRoce;
 use crate::failure::{Answer, Failure};
-use crate::lab::guests::{Parts, kernel};
-use crate::lab::rights;
-use crate::lab::roce::{Outcome, Trial};
-use crate::lab::tcp::State;
-use crate::lab::tcp::outcome::median;
-use crate::progress::Progress;
+use crate::progress;
 use crate::{signals, terminal};
 
 pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
     if asked.fetch {
-        kernel::fetch()?;
+        guests::fetch()?;
     }
-    let parts = Parts::find()?;
+    let parts = guests::find()?;
     rights::acquire()?;
     signals::catch()?;
     let trial = Trial {
@@ -27,11 +27,10 @@ pub(super) fn run(asked: &LabRoce) -> Result<Answer, Failure> {
         bulk_messages: asked.bulk_messages,
         knobs: super::mended(&asked.mending),
     };
-    let progress = Progress::weighted(&trial.steps());
-    let outcome = trial.run(&parts, &progress);
-    progress.clear();
+    let lab = super::laboratory();
+    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&lab, &parts, progress));
     // A guest that is asked while somebody ends the program may fail in other ways.
-    crate::lab::go_on()?;
+    lab.go_on()?;
     let outcome = outcome?;
     if asked.json {
         let text = serde_json::to_string_pretty(&outcome).expect("plain values");

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use wiremend_dataplane::net::NetNs;
 use wiremend_dataplane::sys::{namespace, process};
+use wiremend_lab::chain::{Chain, Hosts, Knobs, Side};
+use wiremend_lab::{Lab, rights};
 
 use crate::args::operate::LabShell;
 use crate::failure::{Answer, Failure};
-use crate::lab::chain::{Chain, Hosts, Knobs, Side};
-use crate::lab::{go_on, rights};
 use crate::{signals, terminal};
 
 /// How often the shell is looked after.
@@ -24,7 +24,8 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
     rights::acquire()?;
     signals::catch()?;
     let knobs = Knobs { rate: Some(asked.rate), ..super::knobs(&asked.chain, asked.path_delay) };
-    let chain = Chain::build(&knobs, Hosts::Kernel)?;
+    let lab = super::laboratory();
+    let chain = Chain::build(&lab, &knobs, Hosts::Kernel)?;
     if asked.active {
         chain.protect(true)?;
     }
@@ -43,7 +44,7 @@ pub(super) fn run(asked: &LabShell) -> Result<Answer, Failure> {
     process::ends_with_parent(&mut command);
     namespace::start_in_network(&mut command, chain.host(Side::A)).map_err(failed)?;
     let mut shell = command.spawn().map_err(failed)?;
-    let status = watch(&mut shell)?;
+    let status = watch(&lab, &mut shell)?;
     Ok(if status.success() { Answer::Yes } else { Answer::No })
 }
 
@@ -53,16 +54,16 @@ fn within(network: &NetNs) -> String {
 }
 
 /// Waits for its end, or ends it.
-fn watch(shell: &mut Child) -> Result<ExitStatus, Failure> {
+fn watch(lab: &Lab, shell: &mut Child) -> Result<ExitStatus, Failure> {
     loop {
         if let Some(status) = shell.try_wait().map_err(|error| Failure::file(&error))? {
             // A program that shares the terminal has heard Ctrl-C too.
-            go_on()?;
+            lab.go_on()?;
             return Ok(status);
         }
-        if let Err(ended) = go_on() {
+        if let Err(ended) = lab.go_on() {
             hang_up(shell);
-            return Err(ended);
+            return Err(ended.into());
         }
         std::thread::sleep(LOOK);
     }

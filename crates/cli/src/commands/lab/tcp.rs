@@ -4,16 +4,14 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
+use wiremend_lab::chain::Knobs;
+use wiremend_lab::tcp::{self, Outcome, Trial};
+use wiremend_report::lab::State;
 use wiremend_report::{grid, human, plot, write_whole};
 
 use crate::args::operate::{LabTcp, LabTransfer};
 use crate::failure::{Answer, Failure};
-use crate::lab::chain::Knobs;
-use crate::lab::tcp::outcome::Outcome;
-use crate::lab::tcp::picture::Picture;
-use crate::lab::tcp::trial::Trial;
-use crate::lab::tcp::{State, bulk};
-use crate::progress::Progress;
+use crate::progress;
 use crate::terminal;
 
 /// Where nobody says otherwise, and as far as the kernel has them.
@@ -31,10 +29,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
         controls,
         only_bulk: asked.bulk,
     };
-    let progress = Progress::weighted(&trial.steps());
-    let outcome = trial.run(&progress);
-    progress.clear();
-    let outcome = outcome?;
+    let outcome = progress::shown(&trial.steps(), |progress| trial.run(&super::laboratory(), progress))?;
     if let Some(out) = out {
         write(out, &outcome)?;
     }
@@ -48,7 +43,7 @@ pub(super) fn run(asked: &LabTcp) -> Result<Answer, Failure> {
 }
 
 fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
-    let available = bulk::available()?;
+    let available = tcp::available()?;
     let has = |name: &String| available.contains(name);
     if asked.cc.is_empty() {
         return Ok(CONTROLS.map(str::to_owned).into_iter().filter(has).collect());
@@ -63,7 +58,7 @@ fn controls(asked: &LabTcp) -> Result<Vec<String>, Failure> {
 }
 
 fn write(out: &Path, outcome: &Outcome) -> Result<(), Failure> {
-    let drawn = Picture::of(outcome).map_or(Ok(()), |picture| {
+    let drawn = outcome.picture().map_or(Ok(()), |picture| {
         write_whole(&out.join("goodput.svg"), &plot::standalone(&picture.plot().svg()))
     });
     let json = serde_json::to_string_pretty(outcome).expect("plain values");
@@ -92,7 +87,7 @@ fn tell(outcome: &Outcome) -> String {
         text += &latency_table(outcome, terminal);
         text.push('\n');
     }
-    if let (Some(timeline), Some(picture)) = (&outcome.timeline, Picture::of(outcome)) {
+    if let (Some(timeline), Some(picture)) = (&outcome.timeline, outcome.picture()) {
         let _ = write!(text, "One transfer with {} over time:\n\n", timeline.control);
         text += &picture.text(terminal);
         text.push('\n');

@@ -10,7 +10,7 @@ use wiremend_wire::link::Dialect;
 use crate::args::operate::{LabAilment, LabWire};
 use crate::commands::relay::{poll, unusable};
 use crate::failure::{Answer, Failure};
-use crate::{input, signals, terminal};
+use crate::{signals, terminal};
 
 pub(crate) fn run(asked: &LabWire) -> Result<Answer, Failure> {
     let ailments = ailments(&asked.ailment);
@@ -55,7 +55,7 @@ fn carry(asked: &LabWire, ends: [String; 2], ailments: [Ailment; 2]) -> Result<C
 
 fn read_faults(path: &Path) -> Result<FaultList, Failure> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| input::unreadable(&name, &error))?;
+    let file = File::open(path).map_err(|error| Failure::unreadable(&name, &error))?;
     FaultList::read(file).map_err(|error| Failure::Input(format!("{name}: {error}")))
 }
 

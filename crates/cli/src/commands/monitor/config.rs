@@ -6,7 +6,7 @@ use std::path::Path;
 
 use wiremend_monitor::bus::Server;
 use wiremend_monitor::control::{ControlConfig, FabricSource, Topology};
-use wiremend_monitor::{BadConfig, Config, Mode, Name, Protect, RedisConfig};
+use wiremend_monitor::{BadConfig, Config, Name, Protect, RedisConfig};
 
 use crate::args::monitor::MonitorCheck as Asked;
 use crate::commands::fleet::load_tiers;
@@ -82,22 +82,13 @@ fn read(path: &Path, bytes_max: u64) -> Result<String, Failure> {
     fs::read_to_string(path).map_err(|error| refused(&error))
 }
 
-/// What a daemon does about links that corrupt.
-pub(super) fn does(mode: Mode) -> &'static str {
-    match mode {
-        Mode::Observe => "only observes",
-        Mode::Act => "acts",
-        Mode::Advised => "acts as the planner says",
-    }
-}
-
 fn meaning(config: &Config) -> String {
     let Config { node, redis, thresholds, conduct, links, .. } = config;
     let mut text = String::new();
     let _ = writeln!(
         text,
         "`{node}` {}; it tells others over Redis at {}{}",
-        does(conduct.mode),
+        conduct.mode.description(),
         redis.address,
         encrypted(redis)
     );

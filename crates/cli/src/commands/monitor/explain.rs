@@ -74,7 +74,7 @@ fn named(asked: &[String], readings: &Readings) -> Result<Vec<(Port, Port)>, Fai
         let found = readings.keys().find(|port| shown(port) == name).cloned();
         found.ok_or_else(|| {
             let known: Vec<&str> = names.iter().map(String::as_str).collect();
-            Failure::Input(format!("--link {link}: {}", wiremend_scenario::or_nearest("port", name, &known)))
+            Failure::Input(format!("--link {link}: {}", wiremend_units::or_nearest("port", name, &known)))
         })
     };
     asked

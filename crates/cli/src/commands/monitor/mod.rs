@@ -4,17 +4,12 @@ mod acl;
 mod config;
 mod control;
 mod explain;
-#[cfg(test)]
-mod histories;
-mod machine;
 mod record;
 mod records;
 mod release;
 mod repaired;
 mod replay;
-mod retry;
-mod say;
-mod shown;
+mod service;
 mod watch;
 
 use crate::args::monitor::{Monitor, MonitorCommand};

@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wiremend_monitor::service::driver_counters;
 use wiremend_monitor::{Counters, Record, Sysfs};
 use wiremend_units::Span;
 
-use super::machine::driver_counters;
 use crate::args::monitor::MonitorRecord as Asked;
 use crate::failure::{Answer, Failure};
 use crate::{signals, terminal};

@@ -10,7 +10,7 @@ pub(super) fn run(asked: &Asked) -> Result<Answer, Failure> {
     let config = config::load(&asked.config)?;
     let ports: Vec<&str> = config.links.iter().map(|link| link.port.as_str()).collect();
     if let Some(unknown) = asked.ports.iter().find(|port| !ports.contains(&port.as_str())) {
-        return Err(Failure::Input(wiremend_scenario::or_nearest("port", unknown.as_str(), &ports)));
+        return Err(Failure::Input(wiremend_units::or_nearest("port", unknown.as_str(), &ports)));
     }
     let server = config::server(&config.redis, &config.node)?;
     let address = &config.redis.address;

@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use wiremend_monitor::service::{foreseen_json, foreseen_text, verdict_json, verdict_text};
 use wiremend_monitor::{Foreseen, Foresight, Pace, Port as Watched, Snapshot, Thresholds, Verdict};
 use wiremend_units::Time;
 
 use super::records::{self, Port};
-use super::say;
 use crate::args::monitor::MonitorReplay as Asked;
 use crate::failure::{Answer, Failure};
 use crate::terminal;
@@ -62,8 +62,8 @@ fn text(ports: &[Replayed]) -> String {
     for Replayed { port, said, .. } in ports {
         let name = records::shown(port);
         lines.extend(said.iter().map(|(at, said)| match said {
-            Said::Saw(verdict) => (*at, say::saw(&name, verdict)),
-            Said::Foresaw(foreseen) => (*at, say::foresaw(&name, foreseen)),
+            Said::Saw(verdict) => (*at, verdict_text(&name, verdict)),
+            Said::Foresaw(foreseen) => (*at, foreseen_text(&name, foreseen)),
         }));
     }
     lines.sort_by_key(|(at, _)| *at);
@@ -93,8 +93,8 @@ fn text(ports: &[Replayed]) -> String {
 fn json(ports: &[Replayed]) -> Value {
     let one = |(at, said): &(Time, Said)| {
         let mut value = match said {
-            Said::Saw(verdict) => say::saw_json(verdict),
-            Said::Foresaw(foreseen) => say::foresaw_json(foreseen),
+            Said::Saw(verdict) => verdict_json(verdict),
+            Said::Foresaw(foreseen) => foreseen_json(foreseen),
         };
         value["time_s"] = json!(at.as_ns() as f64 / 1e9);
         value

@@ -35,7 +35,7 @@ fn misfit(error: &ClassError) -> Failure {
     Failure::Input(format!("--class: {error}"))
 }
 
-fn care(mode: Mode) -> Care {
+pub(crate) fn care(mode: Mode) -> Care {
     match mode {
         Mode::Ordered => Care::Ordered,
         Mode::NonBlocking => Care::NonBlocking,

@@ -7,7 +7,7 @@ use wiremend_dataplane::relay::{
     self, Classes, Ended, PortKind, Restored, Service, Settings, Supervisor, Unusable,
 };
 use wiremend_dataplane::sys::xdp::XdpMode;
-use wiremend_proto::link::{CopyCount, LossRate};
+use wiremend_units::{CopyCount, LossRate};
 use wiremend_wire::link::Dialect;
 
 use super::{care, misfit, rules};

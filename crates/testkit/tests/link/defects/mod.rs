@@ -79,7 +79,7 @@ defects! {
 const TOLD_ELSEWHERE: &[(u8, &str, &str)] = &[(
     1,
     "fn a_second_protected_link_costs_the_first_nothing",
-    include_str!("../../../../sim/tests/neighbours.rs"),
+    include_str!("../../../../sim/tests/it/neighbours.rs"),
 )];
 
 #[test]

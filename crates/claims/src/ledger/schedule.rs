@@ -1,0 +1,128 @@
+//! All runs of all claims, over the cores.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use wiremend_measure::{FlowRow, SeriesRow};
+use wiremend_runner::{Error as RunError, Input, Runner, Slot, machine};
+use wiremend_scenario::Override;
+use wiremend_sim::Observer;
+
+use super::affected::Sorter;
+use super::{Claim, Effort, Outcome, Results, Run, Store};
+use crate::error::Error;
+
+/// The runs that some claims need, made ready: what is wrong with one shows before any of them starts.
+pub struct Schedule<'a> {
+    effort: Effort,
+    sets: &'a [Override],
+    /// The longest first.
+    jobs: Vec<Job>,
+}
+
+/// One run.
+struct Job {
+    command: String,
+    input: Input,
+    variant: usize,
+    seed: u64,
+    expected_s: f64,
+}
+
+impl<'a> Schedule<'a> {
+    /// Prepares the runs of the claims, each once, with what the user changes in all of them.
+    pub fn new(claims: &[&Claim], effort: Effort, sets: &'a [Override]) -> Result<Self, Error> {
+        Self::from_runs(claims.iter().flat_map(|claim| (claim.runs)(effort)).collect(), effort, sets)
+    }
+
+    /// The same of runs that no claim asks for.
+    pub(crate) fn from_runs(runs: Vec<Run>, effort: Effort, sets: &'a [Override]) -> Result<Self, Error> {
+        let mut jobs: Vec<Job> = Vec::new();
+        for run in runs {
+            let command = run.command(sets);
+            match jobs.iter_mut().find(|job| job.command == command) {
+                Some(known) => known.expected_s = known.expected_s.max(run.expected_s()),
+                None => jobs.push(Job::new(&run, command, sets)?),
+            }
+        }
+        if jobs.is_empty() && !sets.is_empty() {
+            return Err(Error::NothingToChange);
+        }
+        jobs.sort_by(|a, b| b.expected_s.total_cmp(&a.expected_s));
+        Ok(Self { effort, sets, jobs })
+    }
+
+    /// Computes what the store does not have, and keeps it there.
+    pub fn run(&self, runner: &Runner<'a>, store: Option<&Store>) -> Result<Results<'a>, Error> {
+        let mut outcomes = BTreeMap::new();
+        let mut open = Vec::new();
+        for job in &self.jobs {
+            match store.and_then(|store| store.get(&job.command, job.input.file.text())) {
+                Some(outcome) => _ = outcomes.insert(job.command.clone(), outcome),
+                None => open.push(job),
+            }
+        }
+        for (job, outcome) in open.iter().zip(compute(&open, runner, store)?) {
+            outcomes.insert(job.command.clone(), outcome);
+        }
+        Ok(Results::new(self.effort, self.sets, *runner, outcomes))
+    }
+}
+
+fn compute(jobs: &[&Job], runner: &Runner<'_>, store: Option<&Store>) -> Result<Vec<Outcome>, Error> {
+    let weights: Vec<_> = jobs.iter().map(|job| job.expected_s).collect();
+    let outcomes = runner.each(&weights, |slot| jobs[slot.number()].run(runner, slot, store));
+    outcomes.map_err(|error| match error {
+        RunError::Memory { scenario, .. } => Error::Memory { command: scenario },
+        error => Error::Run(error),
+    })
+}
+
+impl Job {
+    fn new(run: &Run, command: String, user: &[Override]) -> Result<Self, Error> {
+        let input = Input::load(run.scenario(), &run.sets(user))?;
+        let wanted: Vec<_> = run.wanted_variant().map(str::to_owned).into_iter().collect();
+        // With --set even the list of variants may be another.
+        let name = input.variants(&wanted)?[0].name.clone();
+        let variant = input.file.variants.iter().position(|variant| variant.name == name).unwrap_or(0);
+        let seed = run.wanted_seed().unwrap_or_else(|| input.file.variants[variant].scenario.seed.get());
+        Ok(Self { command, input, variant, seed, expected_s: run.expected_s() })
+    }
+
+    fn run(&self, runner: &Runner<'_>, slot: &Slot<'_>, store: Option<&Store>) -> Result<Outcome, RunError> {
+        let variant = &self.input.file.variants[self.variant];
+        let computed_s = machine::computed_s();
+        let mut options = slot.options(self.seed);
+        // How long it took is told, so that it computes on one thread whatever the number of cores.
+        options.threads = 1;
+        let simulation = runner.build(&self.input, variant, &options)?;
+        let graph = simulation.graph().clone();
+        let mut watcher = Watcher { samples: Vec::new(), sorter: Sorter::new(&variant.scenario) };
+        let results = slot.run(simulation, &self.command, variant, &options, &mut watcher)?;
+        let outcome = Outcome::new(&variant.name, &graph, &results, machine::computed_s() - computed_s)
+            .with_series(&graph, &watcher.samples)
+            .with_affected(watcher.sorter.sorted());
+        if let Some(store) = store {
+            store.put(&self.command, self.input.file.text(), &outcome).map_err(RunError::File)?;
+        }
+        Ok(outcome)
+    }
+}
+
+/// Sees what a run samples, and its flows.
+struct Watcher {
+    samples: Vec<SeriesRow>,
+    sorter: Sorter,
+}
+
+impl Observer for Watcher {
+    fn on_row(&mut self, row: &FlowRow) -> io::Result<()> {
+        self.sorter.add(row);
+        Ok(())
+    }
+
+    fn on_sample(&mut self, sample: &SeriesRow) -> io::Result<()> {
+        self.samples.push(*sample);
+        Ok(())
+    }
+}

@@ -1,0 +1,161 @@
+//! J10: what dummies and copies cost.
+
+use wiremend_fabric::Workload;
+use wiremend_measure::VariantSummary;
+use wiremend_model::{Printed, flow};
+use wiremend_units::Bytes;
+
+use super::ABOUT;
+use super::long_flows::Point;
+use crate::ledger::number::{count, fraction, number};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::gao::{self, MTU, bit_error_rate, sizes, source};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J10",
+    title: "bandwidth of dummies and copies",
+    source: source!("sections 4.1 to 4.3"),
+    paper: "Of the traffic, N − 1 copies of each NAK add (S_NAK/S_p)(N − 1)β, N − 1 copies of each retransmission (N − 1)β, N \
+            dummies 0.06 N E(1/S), N repeats of the tail N E(1/S), about 16 times as much; for flows of a single packet a dummy adds 6 % and \
+            a repeat 100 %",
+    method: "Frames and bytes that each mechanism adds, counted where they are made. Reproduced if copies of NAKs and \
+             retransmissions are as many as the exact model expects, inside the Poisson interval, dummies exactly one per flow, and repeats one \
+             for each time that a tail is sent, with the sizes that they have on the wire; and if the shares of the traffic are the printed ones within 10 %",
+    runs,
+    judge,
+};
+
+/// One link at β = 0.01, each NAK copied once, each retransmission three times.
+const COPIES: Point = Point::mended(1, 10, 1, 3);
+
+/// Flows of a single packet, with a dummy or a repeat.
+fn single(effort: Effort, mend: &str) -> Run {
+    Run::of("claims/short-flows")
+        .set("workload.0.message", format!("{MTU}B"))
+        .set("impair.0.rate", bit_error_rate(0.01))
+        .set("workload.0.count", singles(effort))
+        .set(mend, 1)
+        .seconds(effort.choose(0.2, 3.0))
+}
+
+fn singles(effort: Effort) -> u64 {
+    effort.choose(50_000, 1_000_000)
+}
+
+/// Flows of `WebSearch` with a dummy.
+fn websearch(effort: Effort) -> Run {
+    Run::of("claims/tails")
+        .set("impair.0.rate", bit_error_rate(0.001))
+        .set("workload.0.flows", searches(effort))
+        .set("mend.dummies", 1)
+        .seconds(effort.choose(2.0, 10.0))
+}
+
+fn searches(effort: Effort) -> u64 {
+    effort.choose(2_000, 10_000)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let [dummy, repeat] = ["mend.dummies", "mend.tail_copies"].map(|mend| single(effort, mend));
+    vec![COPIES.run(effort), dummy, repeat, websearch(effort)]
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let (nak, again) = judge_copies(&mut judgement, results);
+    let (dummy, repeat) = judge_singles(&mut judgement, results);
+    let search = judge_websearch(&mut judgement, results);
+    let [nak, again, dummy, repeat, search] =
+        [nak, again, dummy, repeat, search].map(|share| fraction(share).text());
+    judgement.finding(
+        format!(
+            "at β = 0.01 a NAK copy adds {nak}, three retransmission copies {again}; to flows of one packet a dummy adds {dummy} \
+             and a repeat {repeat}; to WebSearch a dummy adds {search}"
+        ),
+        "Copies are made of what is lost, dummies and repeats of what is a tail",
+    )
+}
+
+/// Shares of the data that copies of NAKs and of retransmissions add.
+fn judge_copies(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
+    let (added, packets) = (COPIES.summary(results).added, COPIES.packets(results));
+    judgement.must("finished flows with copies", COPIES.finished(results));
+    let (naks, repeats) = COPIES.exact_copied();
+    judgement.must("copies of NAKs", count(added.nak_copies.frames).expected(naks * packets));
+    // Three copies come together: what chance decides on is how often.
+    let triples = added.retransmission_copies.frames / 3;
+    judgement.must("retransmissions copied", count(triples).expected(repeats * packets));
+    let data_bytes = packets * f64::from(sizes().middle());
+    let [nak, again] = [added.nak_copies.bytes, added.retransmission_copies.bytes]
+        .map(|bytes| bytes as f64 / data_bytes.max(1.0));
+    let (exact_nak, exact_again) = COPIES.exact_cost();
+    judgement.must("NAK copies, of the data's bytes", fraction(nak).near(exact_nak, ABOUT));
+    judgement.must("retransmission copies, of the data's bytes", fraction(again).near(exact_again, ABOUT));
+    let printed = Printed { beta: COPIES.beta(), links: 1.0, omega: 1.0, mean_inverse: 1.0 };
+    let reason = "Copies cost what the form says, but for sizes";
+    judgement.printed(
+        "(S_NAK/S_p)(N − 1)β",
+        fraction(nak).near(printed.cost_of_nak_copies(2), ABOUT),
+        reason,
+    );
+    judgement.printed(
+        "(N − 1)β",
+        fraction(again).near(printed.cost_of_retransmission_copies(4), ABOUT),
+        reason,
+    );
+    (nak, again)
+}
+
+/// Shares that a dummy and a repeat add to a flow of one packet.
+fn judge_singles(judgement: &mut Judgement, results: &Results<'_>) -> (f64, f64) {
+    let flows = singles(results.effort());
+    let of = |mend: &str| &results.of(&single(results.effort(), mend)).summary;
+    let (dummy, repeat) = (of("mend.dummies"), of("mend.tail_copies"));
+    judgement.must("flows of one packet with a dummy", count(dummy.finished).is(flows));
+    judgement.must("flows of one packet with a repeat", count(repeat.finished).is(flows));
+    judgement.must("dummies", count(dummy.added.dummies.frames).is(flows));
+    let full_bytes = flows as f64 * f64::from(sizes().full());
+    let [dummy, repeat] =
+        [dummy.added.dummies.bytes, repeat.added.repeats.bytes].map(|bytes| bytes as f64 / full_bytes);
+    let exact = f64::from(sizes().dummy) / f64::from(sizes().full());
+    judgement.must("a dummy, of a packet's bytes", fraction(dummy).near(exact, 1e-6));
+    // A tail that is sent again is repeated again.
+    judgement.must("a repeat, of a packet's bytes", fraction(repeat).near(1.0, 0.01));
+    judgement.printed(
+        "6 % for a dummy",
+        fraction(dummy).near(0.06, ABOUT),
+        "A dummy has 78 B of 1102, which is 7 %",
+    );
+    judgement.printed(
+        "a repeat costs 16 times as much",
+        number(repeat / dummy.max(1e-12)).near(16.0, ABOUT),
+        "A repeat is 14 times as long as a dummy",
+    );
+    (dummy, repeat)
+}
+
+/// The share that a dummy adds to a flow of `WebSearch`.
+fn judge_websearch(judgement: &mut Judgement, results: &Results<'_>) -> f64 {
+    let table = Workload::named("websearch").expect("it is shipped").table();
+    let summary: &VariantSummary = &results.of(&websearch(results.effort())).summary;
+    let flows = searches(results.effort());
+    judgement.must("flows of WebSearch", count(summary.finished).is(flows));
+    judgement.must("dummies of WebSearch", count(summary.added.dummies.frames).is(flows));
+    // Bytes of the flows that were drawn, and what their packets carry beside them.
+    let payload = summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9;
+    let data_bytes = payload * f64::from(sizes().middle()) / f64::from(MTU);
+    let share = summary.added.dummies.bytes as f64 / data_bytes.max(1.0);
+    let inverse = table.mean_inverse_packets(Bytes::new(u64::from(MTU)));
+    let printed = Printed { beta: 0.001, links: 1.0, omega: 1.0, mean_inverse: inverse };
+    // Few flows carry most bytes, so that those which were drawn may have a tenth more or less than all have.
+    let packets = flow::mean_packets(&gao::flows(table));
+    let exact = f64::from(sizes().dummy) / (packets * f64::from(sizes().middle()));
+    judgement.must("a dummy, of WebSearch's bytes", fraction(share).near(exact, 0.25));
+    judgement.printed(
+        "0.06 E(1/S)",
+        fraction(share).near(printed.cost_of_dummies(1), ABOUT),
+        "Traffic is made of packets, of which 1/E(S) are tails, and not E(1/S): dummies cost WebSearch N · S_dummy/(E(S) S_p), a \
+         hundredth of what is printed",
+    );
+    share
+}

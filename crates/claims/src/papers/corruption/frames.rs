@@ -1,0 +1,118 @@
+//! J1: from bit errors to lost packets, headers and acknowledgements.
+
+use wiremend_model::bits;
+use wiremend_report::plot::Plot;
+
+use super::{ABOUT, SMALL, computed, measured, probability};
+use crate::ledger::number::{Share, ascending, number, share, shown};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::gao::{sizes, source};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J1",
+    title: "bit errors hit frames by their size",
+    source: source!("theorems 1 and 2"),
+    paper: "A packet of S bytes is corrupted with probability β = 1 − (1 − α)^(8S) if each bit is wrong with probability α. \
+            For a header γ ≈ 0.06 β, and for an ACK or NAK δ ≈ 0.06 β (62 and 68 of 1086 bytes)",
+    method: "Packets and their ACKs over one link, and header-only frames over another, at several α; corrupted of all frames \
+             counted by kind. Reproduced if longer frames are hit more often, the exact interval of each share holds the formula with the size that the frame has on \
+             the wire, and δ/β and γ/β are 0.06 within 10 %",
+    runs,
+    judge,
+};
+
+/// Bit error rates.
+const QUICK: &[f64] = &[1e-6, 1e-5];
+const FULL: &[f64] = &[1e-7, 1e-6, 1e-5];
+
+fn rates(effort: Effort) -> &'static [f64] {
+    effort.choose(QUICK, FULL)
+}
+
+/// Packets and their ACKs.
+fn packets(effort: Effort, alpha: f64) -> Run {
+    Run::of("claims/frames")
+        .set("impair.0.rate", format!("{alpha:e}"))
+        .set("workload.0.count", effort.choose(200_000, 5_000_000))
+        .seconds(effort.choose(0.3, 8.0))
+}
+
+/// Frames of a zero-length WRITE: what a dummy header is.
+fn headers(effort: Effort, alpha: f64) -> Run {
+    Run::of("claims/chain")
+        .set("topology.switches", 2)
+        .set("workload.0.frame", sizes().dummy)
+        .set("impair.0.rate", format!("{alpha:e}"))
+        .set("stop.after", effort.choose("20ms", "500ms"))
+        .seconds(effort.choose(0.5, 9.0))
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    rates(effort).iter().flat_map(|&alpha| [packets(effort, alpha), headers(effort, alpha)]).collect()
+}
+
+/// Corrupted of all: packets, headers, answers.
+fn counted(results: &Results<'_>, alpha: f64) -> [Share; 3] {
+    let of = |run: &Run, lane: &str| {
+        let lane = results.of(run).lane(lane);
+        share(lane.corrupted, lane.tx_frames)
+    };
+    let (packets, headers) = (packets(results.effort(), alpha), headers(results.effort(), alpha));
+    [of(&packets, "h0>tor"), of(&headers, "s0>s1"), of(&packets, "tor>h0")]
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let sizes = sizes();
+    let kinds = [("packets", sizes.full()), ("headers", sizes.dummy), ("ACKs", sizes.answer)];
+    let alphas = rates(results.effort());
+    for &alpha in alphas {
+        for ((kind, bytes), share) in kinds.iter().zip(counted(results, alpha)) {
+            let what = format!("{kind} of {bytes} B at α = {}", shown(alpha));
+            judgement.must(what, share.expected(bits::frame_loss(alpha, f64::from(*bytes))));
+        }
+    }
+    // Where most are corrupted, ratios are known best; at β = 0.08 they are still those of the sizes, within 5 %.
+    let [beta, gamma, delta] = counted(results, alphas[alphas.len() - 1]).map(Share::value);
+    let frames = [("ACKs", number(delta)), ("headers", number(gamma)), ("packets", number(beta))];
+    judgement.must("the longer, the more often", ascending(&frames, 0.0));
+    let [gamma, delta] = [gamma, delta].map(|small| if beta > 0.0 { small / beta } else { 0.0 });
+    judgement.printed(
+        "δ/β",
+        number(delta).near(SMALL, ABOUT),
+        "An ACK is not of the size that the paper gives it",
+    );
+    judgement.printed(
+        "γ/β",
+        number(gamma).near(SMALL, ABOUT),
+        "A zero-length WRITE carries a RETH: it has 78 B and not 62, and the packet that it follows 1102 B, so that γ is \
+         0.071 β. β and δ are as printed",
+    );
+    judgement.plot("j1", &figure(results));
+    judgement.finding(
+        format!("γ = {} β, δ = {} β", shown(gamma), shown(delta)),
+        "A frame is intact if all its bits are",
+    )
+}
+
+fn figure(results: &Results<'_>) -> Plot {
+    let alphas = rates(results.effort());
+    let line: Vec<f64> = (0..=24).map(|step| 10_f64.powf(-8.0 + f64::from(step) / 6.0)).collect();
+    let sizes = sizes();
+    let bytes = [("packet", sizes.full()), ("header", sizes.dummy), ("ACK", sizes.answer)];
+    let mut curves = Vec::new();
+    for (kind, (name, bytes)) in bytes.into_iter().enumerate() {
+        curves.push(computed(&format!("{name}, {bytes} B"), &line, |alpha| {
+            bits::frame_loss(alpha, f64::from(bytes))
+        }));
+        let points = alphas.iter().map(|&alpha| (alpha, counted(results, alpha)[kind].value())).collect();
+        curves.push(measured(&format!("{name}, measured"), points));
+    }
+    Plot {
+        title: "Corrupted frames against wrong bits".to_owned(),
+        description: "The share of frames that are corrupted, by kind.".to_owned(),
+        x: probability("bit error rate α"),
+        y: probability("corrupted frames"),
+        curves,
+    }
+}

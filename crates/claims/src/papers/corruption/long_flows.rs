@@ -1,0 +1,200 @@
+//! The runs of J3, J4, J6 and J7: flows so long that a lost packet always has another behind it.
+
+use wiremend_measure::VariantSummary;
+use wiremend_model::{Cause, FlowSize, Mend, Next, Path, Setting, cost, expected};
+use wiremend_report::human;
+use wiremend_report::plot::{Curve, Plot};
+
+use super::{computed, measured, probability};
+use crate::cause::counted;
+use crate::ledger::number::{Test, count, shown};
+use crate::ledger::{Effort, Judgement, Results, Run};
+use crate::papers::gao::{bit_error_rate, sizes};
+
+/// Packets of a flow.
+const PACKETS: f64 = 1024.0;
+
+/// A path, how badly its links corrupt, and what is done about it.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    pub(super) links: u32,
+    /// β in thousandths.
+    per_mille: u32,
+    mend: Mend,
+}
+
+impl Point {
+    pub(super) const fn bare(links: u32, per_mille: u32) -> Self {
+        Self { links, per_mille, mend: Mend::NONE }
+    }
+
+    pub(super) const fn mended(
+        links: u32,
+        per_mille: u32,
+        nak_copies: u32,
+        retransmission_copies: u32,
+    ) -> Self {
+        Self { links, per_mille, mend: Mend::new(0, nak_copies, retransmission_copies) }
+    }
+
+    /// β: what a link does to a full packet.
+    pub(super) fn beta(self) -> f64 {
+        f64::from(self.per_mille) / 1000.0
+    }
+
+    /// Whether the paper prints a number for this β, 0.01.
+    pub(super) fn is_printed(self) -> bool {
+        self.per_mille == 10
+    }
+
+    /// How often each NAK is sent, and each retransmission.
+    pub(super) fn times(self) -> (u32, u32) {
+        (self.mend.nak_copies + 1, self.mend.retransmission_copies + 1)
+    }
+
+    pub(super) fn name(self) -> String {
+        format!("L = {}, β = {}", self.links, self.beta())
+    }
+
+    /// Flows of a run.
+    fn flows(self, effort: Effort) -> u64 {
+        match self.times() {
+            (1, 1) => effort.choose(1_000, 12_000),
+            _ => effort.choose(600, 8_000),
+        }
+    }
+
+    pub(super) fn run(self, effort: Effort) -> Run {
+        let loss = self.beta() * f64::from(self.links);
+        let mut run = Run::of("claims/long-flows")
+            .set("topology.switches", self.links + 1)
+            .set("impair.0.rate", bit_error_rate(self.beta()))
+            .set("workload.0.count", self.flows(effort))
+            .seconds(effort.choose(1.0, 12.0) * (1.0 + 15.0 * loss) * f64::from(self.links + 2) / 3.0);
+        let copies = [
+            ("mend.nak_copies", self.mend.nak_copies),
+            ("mend.retransmission_copies", self.mend.retransmission_copies),
+        ];
+        for (path, copies) in copies.into_iter().filter(|(_, copies)| *copies > 0) {
+            run = run.set(path, copies);
+        }
+        run
+    }
+
+    pub(super) fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
+        &results.of(&self.run(results.effort())).summary
+    }
+
+    /// Whether all flows finished: what is expected is expected of all of them.
+    pub(super) fn finished(self, results: &Results<'_>) -> Test {
+        count(self.summary(results).finished).is(self.flows(results.effort()))
+    }
+
+    /// Data packets that were to be delivered.
+    pub(super) fn packets(self, results: &Results<'_>) -> f64 {
+        self.summary(results).finished as f64 * PACKETS
+    }
+
+    /// Timeouts of a packet by the exact model: all links corrupt, and the next flow always follows.
+    fn exact(self, cause: Cause) -> f64 {
+        self.exact_at(self.beta(), cause)
+    }
+
+    fn exact_at(self, beta: f64, cause: Cause) -> f64 {
+        let (setting, path, flows) = self.model(beta);
+        expected(&setting, &path, &flows).timeouts[cause as usize] / PACKETS
+    }
+
+    /// NAKs that are copied and packets that are sent again for one, of a packet, by the exact model.
+    pub(super) fn exact_copied(self) -> (f64, f64) {
+        let (setting, path, flows) = self.model(self.beta());
+        let met = expected(&setting, &path, &flows);
+        (met.naks / PACKETS, met.repeats / PACKETS)
+    }
+
+    /// Bytes that copies add, as a share of the data: of NAKs, and of retransmissions.
+    pub(super) fn exact_cost(self) -> (f64, f64) {
+        let (setting, path, flows) = self.model(self.beta());
+        let cost = cost(&setting, &path, &flows, 1.0);
+        (cost.nak_copies.backward / cost.flow.forward, cost.retransmission_copies.forward / cost.flow.forward)
+    }
+
+    fn model(self, beta: f64) -> (Setting, Path, [FlowSize; 1]) {
+        let next = Next { rescues: 1.0, follows: 1.0 };
+        let setting = Setting { next, ..Setting::new(sizes(), beta, self.mend) };
+        (setting, Path::between_switches(self.links, 1.0), [FlowSize::only(1 << 20, 1024)])
+    }
+}
+
+/// What must hold at each point, whatever is printed: all flows finish, and timeouts are what the exact model expects.
+pub(super) fn check(judgement: &mut Judgement, results: &Results<'_>, points: &[Point], cause: Cause) {
+    for point in points {
+        let (timeouts, packets) =
+            (point.summary(results).timeouts.of(counted(cause)), point.packets(results));
+        judgement.must(format!("finished flows, {}", point.name()), point.finished(results));
+        let what = format!("timeouts of {} packets, {}", shown(packets), point.name());
+        judgement.must(what, count(timeouts).expected(point.exact(cause) * packets));
+    }
+}
+
+/// What was counted at each point, with what the exact and the printed form expect.
+pub(super) fn table(
+    judgement: &mut Judgement,
+    results: &Results<'_>,
+    points: &[Point],
+    cause: Cause,
+    printed: impl Fn(Point, f64) -> f64,
+) {
+    let row = |point: &Point| {
+        let packets = point.packets(results);
+        let timeouts = human::count(point.summary(results).timeouts.of(counted(cause)));
+        let [exact, printed] =
+            [point.exact(cause), printed(*point, point.beta())].map(|chance| shown(chance * packets));
+        vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
+    };
+    let rows = points.iter().map(row).collect();
+    judgement.table(&["path", "packets", "timeouts", "by the exact form", "as printed"], rows);
+}
+
+/// Timeouts of a packet against β, for each number of links among the points, with the paper's form.
+pub(super) fn figure(
+    results: &Results<'_>,
+    points: &[Point],
+    cause: Cause,
+    title: &str,
+    printed: impl Fn(Point, f64) -> f64,
+) -> Plot {
+    let mut kinds: Vec<Point> = points.to_vec();
+    kinds.dedup_by_key(|point| (point.links, point.mend));
+    let low = points.iter().map(|point| point.beta()).fold(1.0, f64::min) / 3.0;
+    let high = points.iter().map(|point| point.beta()).fold(0.0, f64::max) * 1.5;
+    let betas: Vec<f64> = (0..=12).map(|step| low * (high / low).powf(f64::from(step) / 12.0)).collect();
+    let mut curves: Vec<Curve> = Vec::new();
+    for kind in kinds {
+        let name = kind_name(kind);
+        curves.push(computed(&format!("{name}, exact"), &betas, |beta| kind.exact_at(beta, cause)));
+        curves.push(computed(&format!("{name}, as printed"), &betas, |beta| printed(kind, beta)));
+        let there = points.iter().filter(|point| (point.links, point.mend) == (kind.links, kind.mend));
+        let share = |point: &Point| {
+            let timeouts = point.summary(results).timeouts.of(counted(cause));
+            (point.beta(), timeouts as f64 / point.packets(results).max(1.0))
+        };
+        curves.push(measured(&format!("{name}, measured"), there.map(share).collect()));
+    }
+    Plot {
+        title: title.to_owned(),
+        description: "Timeouts of a packet against the corruption of a full packet on a link.".to_owned(),
+        x: probability("packet corruption β"),
+        y: probability("timeouts of a packet"),
+        curves,
+    }
+}
+
+fn kind_name(point: Point) -> String {
+    let links = if point.links == 1 { "1 link".to_owned() } else { format!("{} links", point.links) };
+    match point.times() {
+        (1, 1) => links,
+        (1, repeats) => format!("{links}, sent again {repeats} times"),
+        (naks, _) => format!("{links}, {naks} NAKs"),
+    }
+}

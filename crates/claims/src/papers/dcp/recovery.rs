@@ -1,0 +1,277 @@
+//! D6: timers alone, selective repeat, RACK-TLP and DCP on the same flows.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Plot, Scale, Unit};
+
+use super::source;
+use crate::ledger::number::{ascending, count, fraction, number, shown};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::slowest;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "D6",
+    title: "DCP against timers alone and RACK-TLP",
+    source: source!("simulation #3"),
+    paper: "RACK-TLP performs better than IRN, at the cost of a time kept for each packet; DCP performs better than both, and than timers alone. The figure's numbers are not in the slides",
+    method: "32 hosts, 100G, 400 kB a port and no PFC: WebSearch at load 0.4 and every 0.5 ms 28 hosts send 64 kB to one, for 8 ms with eight seeds (quick: 2 ms, one seed), with one path for each connection and with adaptive switches; without congestion control, with Swift, and with DCQCN of two sets of parameters (marks from 100 to 300 kB). \
+             Compared are the median, the mean and the 99 % quantile of slowdowns, averaged over the seeds. Reproduced, but for the order of DCP and RACK-TLP, if without control and with Swift RACK-TLP is below IRN, and DCP, with acknowledgements beside the headers, below IRN and without control below timers alone; if DCP's median with Swift is at most that of RACK-TLP; \
+             if all flows of both finish, those of DCP without a timeout, and if more than a fifth of what IRN sends again with adaptive switches comes in vain. As printed, if mean and 99 % of DCP are at most 1.05 times those of RACK-TLP without control, with Swift and with DCQCN, also as published, which drops acknowledgements where queues are long",
+    runs,
+    judge,
+};
+
+const TIMERS: &str = "timeout only";
+const IRN: &str = "IRN";
+const RACK: &str = "RACK-TLP";
+const DCP: &str = "DCP";
+const PUBLISHED: &str = "DCP as published";
+const SCHEMES: [&str; 5] = [TIMERS, IRN, RACK, DCP, PUBLISHED];
+
+const ONE_PATH: &str = "one path";
+const ADAPTIVE: &str = "adaptive";
+const WAYS: [&str; 2] = [ONE_PATH, ADAPTIVE];
+
+/// Who answers congestion.
+const NOBODY: &str = "none";
+const SWIFT: &str = "swift";
+/// DCQCN with the parameters of its paper, and with those of a simulator that many papers use.
+const DCQCN: [&str; 2] = ["dcqcn-paper", "hpcc-lineage"];
+const CONTROLS: [&str; 3] = [SWIFT, DCQCN[0], DCQCN[1]];
+/// What is compared, where somebody does.
+const CONTROLLED: [&str; 3] = [IRN, RACK, DCP];
+
+/// DCP may be so much slower than RACK-TLP, as a part.
+const SAME: f64 = 0.05;
+const IN_VAIN: f64 = 0.2;
+
+fn seeds(effort: Effort) -> std::ops::RangeInclusive<u64> {
+    1..=effort.choose(1, 8)
+}
+
+fn run(scheme: &str, way: &str, control: &str, seed: u64, effort: Effort) -> Run {
+    let (duration, rounds) = effort.choose(("2ms", 4), ("8ms", 16));
+    let run = Run::of("claims/recovery")
+        .variant(format!("{scheme}, {way}"))
+        .set("workload.0.duration", duration)
+        .set("workload.1.rounds", rounds)
+        .set("transport.congestion", control)
+        .seed(seed)
+        .seconds(effort.choose(0.5, 2.5));
+    if !DCQCN.contains(&control) {
+        return run;
+    }
+    // Marks begin at a quarter of the buffer.
+    run.set("switch.ecn.kmin", "100kB").set("switch.ecn.kmax", "300kB").set("switch.ecn.pmax", 0.2)
+}
+
+/// Schemes with ways and control, in the order of the table.
+fn cases() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    let of = |way| {
+        let plain = SCHEMES.map(|scheme| (scheme, way, NOBODY));
+        let controlled = move |control| CONTROLLED.map(|scheme| (scheme, way, control));
+        plain.into_iter().chain(CONTROLS.into_iter().flat_map(controlled))
+    };
+    WAYS.into_iter().flat_map(of)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let of = |(scheme, way, control)| seeds(effort).map(move |seed| run(scheme, way, control, seed, effort));
+    cases().flat_map(of).collect()
+}
+
+/// A scheme with a way to choose paths and an answer to congestion, over all seeds.
+struct Case<'a> {
+    outcomes: Vec<&'a Outcome>,
+}
+
+impl<'a> Case<'a> {
+    fn new(results: &'a Results<'_>, scheme: &str, way: &str, control: &str) -> Self {
+        let effort = results.effort();
+        let of = |seed| results.of(&run(scheme, way, control, seed, effort));
+        Self { outcomes: seeds(effort).map(of).collect() }
+    }
+
+    fn median(&self) -> f64 {
+        self.averaged(|outcome| outcome.summary.slowdown.map_or(f64::INFINITY, |of| of.p50))
+    }
+
+    fn mean(&self) -> f64 {
+        self.averaged(|outcome| outcome.summary.slowdown.map_or(f64::INFINITY, |of| of.mean))
+    }
+
+    fn at_99(&self) -> f64 {
+        self.averaged(|outcome| outcome.summary.slowdown.map_or(f64::INFINITY, |of| of.p99))
+    }
+
+    fn averaged(&self, value: fn(&Outcome) -> f64) -> f64 {
+        self.outcomes.iter().map(|outcome| value(outcome)).sum::<f64>() / self.outcomes.len() as f64
+    }
+
+    fn sum(&self, value: fn(&Outcome) -> u64) -> u64 {
+        self.outcomes.iter().map(|outcome| value(outcome)).sum()
+    }
+
+    fn failed(&self) -> u64 {
+        self.sum(|outcome| outcome.summary.flows - outcome.summary.finished)
+    }
+
+    fn timeouts(&self) -> u64 {
+        self.sum(|outcome| outcome.summary.timeouts.total())
+    }
+
+    fn sent_again(&self) -> u64 {
+        self.sum(|outcome| outcome.summary.retransmitted_packets)
+    }
+
+    /// Congestion notifications that senders got.
+    fn notified(&self) -> u64 {
+        self.sum(|outcome| outcome.summary.congestion.cnps_received)
+    }
+
+    /// Packets that the receiver had, of those that were sent again.
+    fn in_vain(&self) -> f64 {
+        self.sum(|outcome| outcome.tracking.duplicates) as f64 / self.sent_again().max(1) as f64
+    }
+}
+
+type Measure = fn(&Case<'_>) -> f64;
+
+const MEASURES: [(&str, Measure); 2] = [("mean", |case| case.mean()), ("99 %", |case| case.at_99())];
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut told = Vec::new();
+    for way in WAYS {
+        told.push(without_control(&mut judgement, results, way));
+        told.extend(CONTROLS.map(|control| with_control(&mut judgement, results, way, control)));
+        judgement.plot(&format!("d6-{}", way.replace(' ', "-")), &figure(results, way));
+    }
+    // With timers alone and with IRN a packet may meet a full queue each time that it is sent again, until retries are exhausted.
+    for which in [RACK, DCP] {
+        let of = cases().filter(|(scheme, ..)| *scheme == which);
+        let failed = of.map(|(scheme, way, control)| Case::new(results, scheme, way, control).failed());
+        judgement.must(format!("flows that do not finish, {which}"), count(failed.sum()).is(0));
+    }
+    judgement.table(
+        &[
+            "",
+            "median slowdown",
+            "mean",
+            "99 %",
+            "failed",
+            "timeouts",
+            "sent again",
+            "in vain",
+            "cut",
+            "acknowledgements dropped",
+            "notifications",
+        ],
+        cases().map(|case| row(results, case)).collect(),
+    );
+    judgement.finding(
+        told.join("; "),
+        "RACK-TLP notices a lost tail by its probe and what is lost twice by times, where IRN waits for a timer; DCP need not notice, since it is told",
+    )
+}
+
+fn without_control(judgement: &mut Judgement, results: &Results<'_>, way: &str) -> String {
+    let [timers, irn, rack, dcp, published] = SCHEMES.map(|scheme| Case::new(results, scheme, way, NOBODY));
+    for (what, value) in MEASURES {
+        let of = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
+        let name = format!("{what} of slowdowns, {way}");
+        let mut below = |lower, higher| judgement.must(name.clone(), ascending(&[lower, higher], 0.0));
+        below(of(RACK, &rack), of(IRN, &irn));
+        below(of(DCP, &dcp), of(IRN, &irn));
+        below(of(DCP, &dcp), of(TIMERS, &timers));
+        let order = ascending(&[of(DCP, &dcp), of(RACK, &rack)], SAME);
+        judgement.printed(name.clone(), order, REASON_CONGESTION);
+        let order = ascending(&[of(PUBLISHED, &published), of(RACK, &rack)], SAME);
+        judgement.printed(name, order, REASON_ACKS);
+    }
+    judgement.must(format!("timeouts of DCP, {way}"), count(dcp.timeouts()).is(0));
+    if way == ADAPTIVE {
+        let in_vain = fraction(irn.in_vain());
+        judgement.must("packets that IRN sends again in vain, adaptive", in_vain.at_least(IN_VAIN));
+    }
+    let at_99 = [&dcp, &rack, &irn, &timers, &published].map(|case| shown(case.at_99()));
+    format!(
+        "{way}: 99 % of slowdowns {} with DCP, {} RACK-TLP, {} IRN, {} timers alone, {} DCP as published (means of the first two {} and {})",
+        at_99[0],
+        at_99[1],
+        at_99[2],
+        at_99[3],
+        at_99[4],
+        shown(dcp.mean()),
+        shown(rack.mean())
+    )
+}
+
+fn with_control(judgement: &mut Judgement, results: &Results<'_>, way: &str, control: &str) -> String {
+    let [irn, rack, dcp] = CONTROLLED.map(|scheme| Case::new(results, scheme, way, control));
+    for (what, value) in MEASURES {
+        let of = |name: &'static str, case: &Case<'_>| (name, number(value(case)));
+        let what = format!("{what} of slowdowns, {way}, {control}");
+        let order = ascending(&[of(DCP, &dcp), of(RACK, &rack)], SAME);
+        if control == SWIFT {
+            judgement.must(what.clone(), ascending(&[of(RACK, &rack), of(IRN, &irn)], 0.0));
+            judgement.must(what.clone(), ascending(&[of(DCP, &dcp), of(IRN, &irn)], 0.0));
+            judgement.printed(what, order, REASON_SWIFT);
+        } else {
+            judgement.printed(what, order, REASON_DCQCN);
+        }
+    }
+    if control == SWIFT {
+        let of = |name: &'static str, case: &Case<'_>| (name, number(case.median()));
+        let what = format!("median of slowdowns, {way}, {control}");
+        judgement.must(what, ascending(&[of(DCP, &dcp), of(RACK, &rack)], 0.0));
+    } else {
+        let told = |case: &Case<'_>| number(case.notified() as f64);
+        let order = ascending(&[(RACK, told(&rack)), (DCP, told(&dcp))], 0.0);
+        judgement.must(format!("congestion notifications, {way}, {control}"), order);
+    }
+    judgement.must(format!("timeouts of DCP, {way}, {control}"), count(dcp.timeouts()).is(0));
+    let [dcp, rack] = [&dcp, &rack].map(|case| [shown(case.at_99()), shown(case.mean())]);
+    format!("with {control} {} and {} (means {} and {})", dcp[0], rack[0], dcp[1], rack[1])
+}
+
+const REASON_ACKS: &str = "As published, a switch drops acknowledgements that meet a long queue, and the last one of a flow has nothing behind it: the sender waits for its timer of 8 ms, \
+                           though all data have arrived. With acknowledgements in the class of headers no timer fires";
+const REASON_CONGESTION: &str = "Without congestion control DCP sends again at once, into the same queue, and is cut again: it sends several times as many packets again as RACK-TLP, which waits for the time of its reordering window, and is slower for it";
+const REASON_SWIFT: &str = "With Swift, which sends it fewer into full queues, DCP is ahead in the median and not apart in the mean; which of the two is ahead at 99 % depends on the seed";
+const REASON_DCQCN: &str = "With DCQCN, of either set of parameters, DCP need not be ahead: it sends more packets again, and its senders are slowed down by more notifications than RACK-TLP's";
+
+fn row(
+    results: &Results<'_>,
+    (scheme, way, control): (&'static str, &'static str, &'static str),
+) -> Vec<String> {
+    let case = Case::new(results, scheme, way, control);
+    let control = if control == NOBODY { String::new() } else { format!(", {control}") };
+    vec![
+        format!("{scheme}, {way}{control}"),
+        shown(case.median()),
+        shown(case.mean()),
+        shown(case.at_99()),
+        human::count(case.failed()),
+        human::count(case.timeouts()),
+        human::count(case.sent_again()),
+        format!("{} %", human::percent(case.in_vain())),
+        human::count(case.sum(|outcome| outcome.summary.trims.trimmed)),
+        human::count(case.sum(|outcome| outcome.summary.trims.acks_dropped)),
+        human::count(case.notified()),
+    ]
+}
+
+/// Of the first seed, without congestion control.
+fn figure(results: &Results<'_>, way: &str) -> Plot {
+    const FROM: f64 = 0.5;
+    let curve =
+        |scheme: &'static str| slowest(scheme, Case::new(results, scheme, way, NOBODY).outcomes[0], FROM);
+    Plot {
+        title: format!("The slower half of flows: web search and incast, {way}"),
+        description: "Cumulative distribution of completion times with four ways to recover from losses."
+            .to_owned(),
+        x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
+        y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent).with_range(FROM, 0.997),
+        curves: SCHEMES.map(curve).to_vec(),
+    }
+}

@@ -1,0 +1,206 @@
+//! D5: web search flows on 256 hosts, with and without congestion control.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use super::scheme::{
+    DCP, DCP_CONTROLLED, GO_BACK_N, IRN, IRN_ADAPTIVE, IRN_CONTROLLED, LOSSLESS, MP_RDMA, Scheme,
+};
+use super::source;
+use crate::ledger::number::{count, fraction, number, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::quantile_ns;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "D5",
+    title: "DCP needs congestion control under high load",
+    source: source!("evaluation, simulations #2"),
+    paper: "256 servers, 16 a rack, two layers, 100 Gb/s: without congestion control many packets that are sent again make congestion worse; with it DCP is the best of all under high load",
+    method: "Web search flows at loads of 0.3 and 0.5, 10 ms of arrivals, and 0.8, 2 ms of them; 1 MB of buffer a port, each scheme with the choice of ways that suits it; congestion control is Swift (quick: 32 hosts, 2 ms, 0.5 and 0.8). Then 128 hosts that send 64 kB to one at once, over a load of 0.3. Slowdown is the completion time over that in an empty network. \
+             Reproduced if all flows finish, if DCP never meets a timeout and loses no header, if at the highest load it sends at least 10 % of what there is again without congestion control and at most a fifth of that with it, if congestion control makes its 99 % slowdown smaller at every load, \
+             and if at loads from 0.5 on the mean completion time and the 99 % slowdown of DCP with congestion control are at most 5 % above those of the best of all others",
+    runs,
+    judge,
+};
+
+const SCHEMES: [Scheme; 8] =
+    [DCP_CONTROLLED, DCP, MP_RDMA, IRN_CONTROLLED, IRN_ADAPTIVE, IRN, LOSSLESS, GO_BACK_N];
+const HIGH: f64 = 0.5;
+const SLACK: f64 = 1.05;
+const MUCH: f64 = 0.1;
+const LESS: f64 = 0.2;
+
+fn loads(effort: Effort) -> &'static [f64] {
+    effort.choose(&[0.5, 0.8], &[0.3, 0.5, 0.8])
+}
+
+fn web(effort: Effort, scheme: Scheme, load: f64) -> Run {
+    let run = Run::of("claims/websearch").set("workload.0.load", load);
+    let run = match effort {
+        Effort::Quick => run
+            .set("topology.leaves", 4)
+            .set("topology.spines", 8)
+            .set("topology.hosts_per_leaf", 8)
+            .set("workload.0.duration", "2ms"),
+        Effort::Full if load > HIGH => run.set("workload.0.duration", "2ms"),
+        Effort::Full => run,
+    };
+    scheme.on(run).seconds(effort.choose(0.6, 20.0))
+}
+
+fn incast(scheme: Scheme) -> Run {
+    scheme.on(Run::of("claims/incast")).seconds(1.0)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let of = |scheme: Scheme| {
+        loads(effort).iter().map(move |&load| web(effort, scheme, load)).chain([incast(scheme)])
+    };
+    SCHEMES.into_iter().flat_map(of).collect()
+}
+
+fn mean_ns(outcome: &Outcome) -> f64 {
+    outcome.summary.fct_ns.map_or(f64::INFINITY, |fct| fct.mean)
+}
+
+fn slowdown(outcome: &Outcome) -> f64 {
+    outcome.summary.slowdown.map_or(f64::INFINITY, |slowdown| slowdown.p99)
+}
+
+/// What is sent again for each packet that is sent for the first time; each is acknowledged, or comes back as a header.
+fn again(outcome: &Outcome) -> f64 {
+    let again = outcome.summary.retransmitted_packets as f64;
+    let first = outcome.summary.packets_sent as f64 / 2.0 - again;
+    again / first.max(1.0)
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let effort = results.effort();
+    let of = |scheme, load| results.of(&web(effort, scheme, load));
+    let mut rows = Vec::new();
+    for &load in loads(effort) {
+        for scheme in SCHEMES {
+            let outcome = of(scheme, load);
+            let open = outcome.summary.flows - outcome.summary.finished;
+            judgement
+                .must(format!("flows that do not finish, {}, load {load}", scheme.name), count(open).is(0));
+            rows.push(row(&format!("load {load}, {}", scheme.name), outcome));
+        }
+        for scheme in [DCP, DCP_CONTROLLED] {
+            check_told(&mut judgement, &format!("{}, load {load}", scheme.name), of(scheme, load));
+        }
+        let (with, without) = (of(DCP_CONTROLLED, load), of(DCP, load));
+        judgement.must(
+            format!("99 % slowdown with congestion control over that without, load {load}"),
+            number(slowdown(with) / slowdown(without)).below(1.0),
+        );
+        if load >= HIGH {
+            let best = |of_one: fn(&Outcome) -> f64| {
+                SCHEMES[1..].iter().map(|&scheme| of_one(of(scheme, load))).fold(f64::INFINITY, f64::min)
+            };
+            judgement.must(
+                format!("mean completion time of DCP with congestion control, load {load}"),
+                time_ns(mean_ns(with)).at_most(best(mean_ns) * SLACK),
+            );
+            judgement.must(
+                format!("99 % slowdown of it, load {load}"),
+                number(slowdown(with)).at_most(best(slowdown) * SLACK),
+            );
+        }
+    }
+    let highest = *loads(effort).last().expect("there are loads");
+    let (with, without) = (of(DCP_CONTROLLED, highest), of(DCP, highest));
+    judgement
+        .must("sent again without congestion control, highest load", fraction(again(without)).at_least(MUCH));
+    judgement.must("sent again with it, of that", fraction(again(with) / again(without)).at_most(LESS));
+    for scheme in SCHEMES {
+        rows.push(row(&format!("128 to 1, {}", scheme.name), results.of(&incast(scheme))));
+    }
+    for scheme in [DCP, DCP_CONTROLLED] {
+        check_told(&mut judgement, &format!("{}, 128 to 1", scheme.name), results.of(&incast(scheme)));
+    }
+    let many = |scheme| results.of(&incast(scheme));
+    judgement.must(
+        "mean completion time with congestion control over that without, 128 to 1",
+        number(mean_ns(many(DCP_CONTROLLED)) / mean_ns(many(DCP))).below(1.0),
+    );
+    judgement.table(&["", "mean", "95 %", "99 % slowdown", "sent again", "dropped", "timeouts"], rows);
+    judgement.plot("d5", &figure(results));
+    judgement.finding(measured(results, highest), WHY)
+}
+
+const WHY: &str = "Without congestion control each sender keeps a window under way whatever comes back, and each header is answered with a packet that meets the same queue. With it the queue is short, hardly anything is trimmed, and what remains is the choice of a way for each packet; MP-RDMA, which has its own \
+                   marks and windows, comes close. Where 128 hosts send to one, IRN is done on average as soon as DCP with congestion control, for all its timeouts; without it the headers take the larger part of the one link that counts, by the weight of their class";
+
+/// DCP is told of all that it loses.
+fn check_told(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
+    judgement.must(format!("timeouts, {name}"), count(outcome.summary.timeouts.total()).is(0));
+    judgement.must(format!("headers lost, {name}"), count(outcome.summary.trims.headers_dropped).is(0));
+}
+
+fn measured(results: &Results<'_>, highest: f64) -> String {
+    let effort = results.effort();
+    let told = |&load: &f64| {
+        let of = |scheme| results.of(&web(effort, scheme, load));
+        let against = |other| {
+            let change = quantile_ns(of(DCP_CONTROLLED), 0.95) / quantile_ns(of(other), 0.95) - 1.0;
+            format!("{}{} %", if change < 0.0 { "−" } else { "+" }, human::percent(change.abs()))
+        };
+        format!(
+            "load {load}: 99 % slowdown {} with DCP and congestion control, {} without, {} with MP-RDMA, {} with IRN, {} with PFC; 95 % completion time {} against IRN and {} against MP-RDMA",
+            shown(slowdown(of(DCP_CONTROLLED))),
+            shown(slowdown(of(DCP))),
+            shown(slowdown(of(MP_RDMA))),
+            shown(slowdown(of(IRN))),
+            shown(slowdown(of(LOSSLESS))),
+            against(IRN),
+            against(MP_RDMA),
+        )
+    };
+    let parts: Vec<_> = loads(effort).iter().map(told).collect();
+    let (of, many) =
+        (|scheme| results.of(&web(effort, scheme, highest)), |scheme| results.of(&incast(scheme)));
+    format!(
+        "{}; sent again at load {highest}: {} % without and {} % with congestion control; 128 to 1: {} on average without, {} with, {} with IRN ({} timeouts), {} with PFC",
+        parts.join("; "),
+        human::percent(again(of(DCP))),
+        human::percent(again(of(DCP_CONTROLLED))),
+        human::time_ns(mean_ns(many(DCP))),
+        human::time_ns(mean_ns(many(DCP_CONTROLLED))),
+        human::time_ns(mean_ns(many(IRN))),
+        human::count(many(IRN).summary.timeouts.total()),
+        human::time_ns(mean_ns(many(LOSSLESS))),
+    )
+}
+
+fn row(name: &str, outcome: &Outcome) -> Vec<String> {
+    vec![
+        name.to_owned(),
+        human::time_ns(mean_ns(outcome)),
+        human::time_ns(quantile_ns(outcome, 0.95)),
+        shown(slowdown(outcome)),
+        human::count(outcome.summary.retransmitted_packets),
+        human::count(outcome.summary.dropped_frames.total()),
+        human::count(outcome.summary.timeouts.total()),
+    ]
+}
+
+fn figure(results: &Results<'_>) -> Plot {
+    let effort = results.effort();
+    let curve = |scheme: Scheme| {
+        let point = |&load: &f64| (load, slowdown(results.of(&web(effort, scheme, load))));
+        Curve {
+            name: scheme.name.to_owned(),
+            points: loads(effort).iter().map(point).collect(),
+            line: Line::Marked,
+        }
+    };
+    Plot {
+        title: "The slowest hundredth of web search flows".to_owned(),
+        description: "The 99 % quantile of the slowdown of each scheme against the load.".to_owned(),
+        x: Axis::new("load", Scale::Linear, Unit::Number),
+        y: Axis::new("99 % slowdown", Scale::Log, Unit::Number),
+        curves: SCHEMES.map(curve).to_vec(),
+    }
+}

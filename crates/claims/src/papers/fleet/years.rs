@@ -1,0 +1,113 @@
+//! The years that all of these claims look at, computed once.
+
+use std::sync::OnceLock;
+
+use wiremend_fabric::tiers::{Shape, Tiers};
+use wiremend_fleet::{Change, Effect, Generator, Outcome, Policy, Repair, Window, compare};
+use wiremend_measure::interval;
+use wiremend_units::Rate;
+
+use crate::ledger::{Effort, Results};
+use wiremend_runner::years::{Source, Years};
+
+pub(super) const CONSTRAINTS: [f64; 2] = [0.5, 0.75];
+pub(super) const WINDOW: Window = Window::days(0, 365);
+const POLICIES: [Policy; 3] = [Policy::CORROPT, Policy::LINKGUARDIAN_CORROPT, Policy::LINKGUARDIAN_AWARE];
+/// A gain below this is none.
+const GAIN_NONE: f64 = 1.01;
+
+/// One seed at one constraint.
+pub(super) struct Year {
+    pub(super) corropt: Outcome,
+    pub(super) both: Outcome,
+    pub(super) aware: Outcome,
+    /// The part of the time, and of the events, without a gain.
+    pub(super) no_gain: (f64, f64),
+    pub(super) capacity_lost_max: f64,
+    /// Only of the first seed.
+    pub(super) changes: Vec<Change>,
+}
+
+/// All seeds at both constraints.
+pub(super) struct All {
+    pub(super) by_constraint: [Vec<Year>; 2],
+}
+
+pub(super) fn facebook() -> Tiers {
+    Shape::FACEBOOK.build(Rate::gbps(100)).expect("the published fabric is one")
+}
+
+/// The years of this effort.
+pub(super) fn all(results: &Results<'_>) -> &'static All {
+    static QUICK: OnceLock<All> = OnceLock::new();
+    static FULL: OnceLock<All> = OnceLock::new();
+    let place = results.effort().choose(&QUICK, &FULL);
+    place.get_or_init(|| {
+        let tiers = facebook();
+        All { by_constraint: CONSTRAINTS.map(|constraint| play(results, &tiers, constraint)) }
+    })
+}
+
+pub(super) fn seeds(effort: Effort) -> u64 {
+    effort.choose(4, 24)
+}
+
+fn play(results: &Results<'_>, tiers: &Tiers, constraint: f64) -> Vec<Year> {
+    let effect = Effect::paper();
+    let years = Years {
+        tiers,
+        source: Source::Drawn(Generator::default()),
+        constraint,
+        policies: &POLICIES,
+        effect: &effect,
+        repair: Repair::default(),
+        window: WINDOW,
+        seeds: 1..seeds(results.effort()) + 1,
+    };
+    // Nobody can stop it on the way: a judgement has no way to say so, and it takes seconds.
+    years.play(results.runner(), |seed, outcomes| Year::new(outcomes, seed == 1)).unwrap_or_default()
+}
+
+impl Year {
+    fn new(outcomes: Vec<Outcome>, is_first: bool) -> Self {
+        let [mut corropt, mut both, mut aware]: [Outcome; 3] =
+            outcomes.try_into().expect("there is an outcome for each policy");
+        let changes = compare(&corropt.samples, &both.samples, WINDOW);
+        let is_none = |change: &&Change| change.gain < GAIN_NONE;
+        let none_us: u64 = changes.iter().filter(is_none).map(|change| change.lasts_us).sum();
+        let all_us: u64 = changes.iter().map(|change| change.lasts_us).sum();
+        let none = changes.iter().filter(is_none).count();
+        let no_gain = (none_us as f64 / all_us.max(1) as f64, none as f64 / changes.len().max(1) as f64);
+        let capacity_lost_max = changes.iter().map(|change| change.capacity_lost).fold(0.0, f64::max);
+        for outcome in [&mut corropt, &mut both, &mut aware] {
+            if !is_first {
+                outcome.samples = Vec::new();
+            }
+        }
+        let changes = if is_first { changes } else { Vec::new() };
+        Self { corropt, both, aware, no_gain, capacity_lost_max, changes }
+    }
+
+    /// Orders of magnitude by which the mean penalty falls.
+    pub(super) fn orders(&self) -> f64 {
+        (self.corropt.time.penalty / self.both.time.penalty).log10()
+    }
+}
+
+/// A mean over seeds and its interval at 95 %, in words.
+pub(super) fn over_seeds(years: &[Year], of: impl Fn(&Year) -> f64) -> (f64, interval::Interval) {
+    let values: Vec<f64> = years.iter().map(of).collect();
+    let unknown = interval::Interval { low: f64::NAN, high: f64::NAN };
+    interval::mean(&values, 0.95).unwrap_or((f64::NAN, unknown))
+}
+
+/// `1.23e-4 (1.2e-4…1.3e-4)`.
+pub(super) fn told(years: &[Year], show: fn(f64) -> String, of: impl Fn(&Year) -> f64) -> String {
+    let (mean, interval) = over_seeds(years, of);
+    format!("{} ({}…{})", show(mean), show(interval.low), show(interval.high))
+}
+
+/// `50 %`.
+pub(super) fn named(constraint: f64) -> String {
+    format!("{} %", constraint * 100.0)
+}

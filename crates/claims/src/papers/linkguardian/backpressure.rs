@@ -1,0 +1,281 @@
+//! L8: what backpressure is for.
+
+use wiremend_measure::Metric;
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Bar, Bars, Curve, Line, Plot, Scale, Unit};
+
+use super::stream::{self, INTO, OUT};
+use super::timeline::{self, DCTCP, LONG_DCTCP, Phase, Transport, Watched};
+use crate::ledger::number::{bytes, count, number, rate_bps};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::joshi::source;
+use crate::stress::FORWARD;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "L8",
+    title: "without backpressure the buffer overflows",
+    source: source!("section 4.2, Fig. 9b"),
+    paper: "Without backpressure the reordering buffer builds up and overflows again and again, so that end-to-end retransmissions return, more of them \
+            than corruption caused, and throughput is lower (DCTCP, 25G, 1e-3)",
+    method: "A DCTCP stream at 25G, 1e-3, a buffer of 200 KB, corruption from 2 s and protection from 7 s to 10 s (L15; 20, 60 and 260 ms in the quick run), with a round trip of 100 µs, as \
+             streams in the testbed had (L14). Reproduced if with backpressure nothing overflows, and without it frames do, the host sends more packets again in a second than corruption made it \
+             send, and throughput is lower; and if the host sends more again at the round trip of 30 µs, too, that the paper gives. If only the last is not so, it differs. \
+             The same must hold of WRITEs with go-back-N and a window of 400 packets, with nothing sent again with backpressure, and more for each packet without it than without protection. \
+             Their buffer, sampled every 5 µs of the first 3 ms, must fill to 95 % without backpressure, and stay within the 60 KB of L4 with it",
+    runs,
+    judge,
+};
+
+const WITH: &str = "LG";
+const WITHOUT: &str = "LG without backpressure";
+const LOSS: &str = "loss";
+const OURS: &str = "hardened";
+const MENDED: [&str; 3] = [WITHOUT, WITH, OURS];
+const ROOM_BYTES: f64 = 200e3;
+/// The most that the paper's receiver kept at 25G (L4).
+const KEPT_BYTES: f64 = 60e3;
+
+fn run(variant: &'static str, effort: Effort) -> Run {
+    Run::of("claims/backpressure")
+        .variant(variant)
+        .set("workload.0.count", effort.choose(30, 200))
+        .seconds(1.0)
+}
+
+/// The begin of it, looked at closely.
+fn sampled(variant: &'static str, effort: Effort) -> Run {
+    run(variant, effort).set("stop.after", "3ms").set("series.every", "5us").set("series.links", "switches")
+}
+
+/// A stream whose round trip is what the paper gives, or longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum RoundTrip {
+    Given,
+    Longer,
+}
+
+/// With backpressure and without.
+const BOTH: [&str; 2] = [stream::LG, stream::NO_BACKPRESSURE];
+
+impl RoundTrip {
+    const ALL: [Self; 2] = [Self::Longer, Self::Given];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Given => "30 µs",
+            Self::Longer => "100 µs",
+        }
+    }
+
+    /// The buffer overflows some twenty times in a second.
+    fn transport(self) -> Transport {
+        match self {
+            Self::Given => DCTCP,
+            Self::Longer => LONG_DCTCP,
+        }
+    }
+
+    fn run(self, variant: &'static str, effort: Effort) -> Run {
+        let run = timeline::run(self.transport(), variant, effort);
+        match self {
+            Self::Given => run,
+            Self::Longer => run.set("transport.tcp.stack_latency", "47us"),
+        }
+    }
+
+    fn watched<'a>(self, results: &'a Results<'_>, variant: &'static str) -> Watched<'a> {
+        Watched::new(results, self.transport(), &self.run(variant, results.effort()))
+    }
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let counted = [WITH, WITHOUT, LOSS, OURS].map(|variant| run(variant, effort));
+    let streams = RoundTrip::ALL.into_iter().flat_map(|at| BOTH.map(|variant| at.run(variant, effort)));
+    counted.into_iter().chain(MENDED.map(|variant| sampled(variant, effort))).chain(streams).collect()
+}
+
+/// What waits for an earlier frame, over time.
+fn buffer(results: &Results<'_>, variant: &'static str) -> Vec<(f64, f64)> {
+    let outcome = results.of(&sampled(variant, results.effort()));
+    let samples = outcome.series(FORWARD, Metric::RxBufferBytes);
+    samples.iter().map(|&(ns, bytes)| (ns as f64, bytes as f64)).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let of = |variant| results.of(&run(variant, results.effort()));
+    for variant in [WITH, OURS] {
+        judgement
+            .must(format!("overflows, {variant}"), count(of(variant).summary.protection.overflowed).is(0));
+        judgement
+            .must(format!("sent again, {variant}"), count(of(variant).summary.retransmitted_packets).is(0));
+    }
+    let overflowed = of(WITHOUT).summary.protection.overflowed;
+    judgement.must("overflows without backpressure", number(overflowed as f64).at_least(1.0));
+    let (with, without) = (again(of(LOSS)), again(of(WITHOUT)));
+    judgement.must(
+        "sent again for each packet, against no protection",
+        number(without / with.max(1e-9)).at_least(1.0),
+    );
+    let goodput = of(WITHOUT).summary.goodput_bps as f64;
+    judgement
+        .must("goodput without backpressure", rate_bps(goodput).below(of(WITH).summary.goodput_bps as f64));
+    over_time(&mut judgement, results);
+    streams(&mut judgement, results);
+    let row = |variant: &'static str| {
+        let summary = &of(variant).summary;
+        vec![
+            format!("WRITEs, {variant}"),
+            human::rate_bps(summary.goodput_bps as f64),
+            human::count(summary.retransmitted_packets),
+            human::count(summary.protection.overflowed),
+            human::bytes(summary.protection.rx_buffer_bytes_max as f64),
+        ]
+    };
+    let all = [WITH, WITHOUT, LOSS, OURS];
+    let rows = stream_rows(results).into_iter().chain(all.map(row)).collect();
+    judgement.table(&["", "goodput", "sent again", "overflowed", "buffer at most"], rows);
+    let bar = |variant: &'static str| Bar {
+        name: variant.to_owned(),
+        counts: vec![of(variant).summary.retransmitted_packets, of(variant).summary.protection.overflowed],
+    };
+    judgement.bars(
+        "l8",
+        &Bars {
+            title: "What the end host sends again, and what overflows in the link".to_owned(),
+            description:
+                "Packets sent again end to end and frames that overflowed, with and without backpressure."
+                    .to_owned(),
+            parts: vec!["packets sent again".to_owned(), "frames that overflowed".to_owned()],
+            bars: all.map(bar).to_vec(),
+        },
+    );
+    judgement.finding(
+        format!(
+            "{}. WRITEs: {} overflows and {} packets sent again without backpressure, none of either with it; goodput {} instead of {}",
+            told(results),
+            human::count(overflowed),
+            human::count(of(WITHOUT).summary.retransmitted_packets),
+            human::rate_bps(goodput),
+            human::rate_bps(of(WITH).summary.goodput_bps as f64)
+        ),
+        "Frames that overflow are holes that nobody asks for: each stalls the link for a whole ackNoTimeout, so that more pile up. Go-back-N does not slow down as \
+         DCTCP does, so that its connection breaks",
+    )
+}
+
+/// Fig. 9b, end to end.
+fn streams(judgement: &mut Judgement, results: &Results<'_>) {
+    for at in RoundTrip::ALL {
+        let [with, without] = BOTH.map(|variant| at.watched(results, variant));
+        let name = at.name();
+        judgement.must(format!("overflows, DCTCP, {name}, with it"), count(with.overflowed()).is(0));
+        let bps = [&with, &without].map(|watched| watched.throughput_bps(Phase::Protected));
+        judgement.must(format!("throughput without it, DCTCP, {name}"), rate_bps(bps[1]).below(bps[0]));
+        let [corrupting, protected] =
+            [Phase::Corrupting, Phase::Protected].map(|phase| without.again_per_s(phase));
+        let more = number(protected / corrupting.max(1e-9)).at_least(1.0);
+        let what = format!("sent again in a second, against corruption, DCTCP, {name}");
+        if at == RoundTrip::Longer {
+            let overflowed = without.overflowed() as f64;
+            judgement.must(format!("overflows, DCTCP, {name}, without it"), number(overflowed).at_least(1.0));
+            judgement.must(what, more);
+        } else {
+            judgement.printed(what, more, FITS);
+        }
+    }
+    let curve = |variant: &'static str| {
+        let watched = RoundTrip::Longer.watched(results, variant);
+        let name = if variant == stream::LG { "with backpressure" } else { "without" };
+        watched.curve(name.to_owned(), INTO, Metric::TxBytes, 8.0 * watched.samples_per_s())
+    };
+    judgement.plot(
+        "l8-stream",
+        &Plot {
+            title: "A DCTCP stream over a protected link, with and without backpressure".to_owned(),
+            description: "Throughput over time, before and during corruption, and with protection."
+                .to_owned(),
+            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+            y: Axis::new("throughput", Scale::Linear, Unit::RateBps).with_range(0.0, 25e9),
+            curves: BOTH.map(curve).to_vec(),
+        },
+    );
+    let again = |variant: &'static str| {
+        let watched = RoundTrip::Longer.watched(results, variant);
+        let name = if variant == stream::LG { "with backpressure" } else { "without" };
+        watched.curve(name.to_owned(), OUT, Metric::RetransmittedPackets, 1.0)
+    };
+    judgement.plot(
+        "l8-again",
+        &Plot {
+            title: "What its host sends again".to_owned(),
+            description: "Packets sent again between two samples, over time.".to_owned(),
+            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+            y: Axis::new("packets sent again", Scale::Linear, Unit::Number),
+            curves: BOTH.map(again).to_vec(),
+        },
+    );
+}
+
+const FITS: &str = "With a round trip of 30 µs all that a DCTCP stream has under way, 94 KB on its way and 100 KB before frames are marked, just fits into the buffer of 200 KB: it fills, \
+     throughput falls, but nearly nothing overflows. With 100 µs, which the paper's own streams come to (L14), 312 KB are on their way alone, and the buffer overflows again and again, as printed";
+
+fn stream_rows(results: &Results<'_>) -> Vec<Vec<String>> {
+    let row = |at: RoundTrip, variant: &'static str| {
+        let watched = at.watched(results, variant);
+        vec![
+            format!("DCTCP, {}, {variant}", at.name()),
+            human::rate_bps(watched.throughput_bps(Phase::Protected)),
+            human::count(watched.sum(OUT, Metric::RetransmittedPackets, Phase::Protected)),
+            human::count(watched.overflowed()),
+            human::bytes(watched.kept_bytes_max() as f64),
+        ]
+    };
+    RoundTrip::ALL.into_iter().flat_map(|at| BOTH.map(|variant| row(at, variant))).collect()
+}
+
+/// What came of the streams.
+fn told(results: &Results<'_>) -> String {
+    let of = |at: RoundTrip| {
+        let [with, without] = BOTH.map(|variant| at.watched(results, variant));
+        let [again, corrupted] =
+            [Phase::Protected, Phase::Corrupting].map(|phase| without.again_per_s(phase));
+        format!(
+            "{}: without backpressure {} overflows, {again:.0} packets sent again in a second ({corrupted:.0} by corruption alone), and {} instead of {}",
+            at.name(),
+            human::count(without.overflowed()),
+            human::rate_bps(without.throughput_bps(Phase::Protected)),
+            human::rate_bps(with.throughput_bps(Phase::Protected))
+        )
+    };
+    format!("DCTCP, {}", RoundTrip::ALL.map(of).join("; "))
+}
+
+/// The same of WRITEs, looked at closely.
+fn over_time(judgement: &mut Judgement, results: &Results<'_>) {
+    let most = |variant| buffer(results, variant).iter().map(|(_, bytes)| *bytes).fold(0.0, f64::max);
+    judgement.must("most that waits without backpressure", bytes(most(WITHOUT)).at_least(0.95 * ROOM_BYTES));
+    for variant in [WITH, OURS] {
+        judgement.must(format!("most that waits, {variant}"), bytes(most(variant)).at_most(KEPT_BYTES));
+    }
+    let curve = |variant: &'static str| Curve {
+        name: variant.to_owned(),
+        points: buffer(results, variant),
+        line: Line::StepAfter,
+    };
+    judgement.plot(
+        "l8-buffer",
+        &Plot {
+            title: "What waits for an earlier frame, with and without backpressure".to_owned(),
+            description: "Bytes in the reordering buffer of a link of 25 Gb/s over time.".to_owned(),
+            x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+            y: Axis::new("reordering buffer", Scale::Linear, Unit::Bytes).with_range(0.0, ROOM_BYTES),
+            curves: MENDED.map(curve).to_vec(),
+        },
+    );
+}
+
+/// Packets sent again of all that were sent.
+fn again(outcome: &Outcome) -> f64 {
+    outcome.summary.retransmitted_packets as f64 / outcome.summary.packets_sent.max(1) as f64
+}

@@ -1,0 +1,80 @@
+//! L6: losses in a row.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use crate::ledger::number::{count, fraction, number};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::joshi::source;
+use crate::stress::{LG_NB, Stress, per};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "L6",
+    title: "five slots cover losses in a row",
+    source: source!("section 3.5 and appendix B.2, Fig. 20"),
+    paper: "Five registers, for five frames lost in a row, cover 99.9999 % of loss events at a loss of 5 %, measured at 1 % and 5 %",
+    method: "The prototype without order at line rate, losses independent: notifications, frames found missing, and frames for which no slot was left. \
+             Reproduced if 1 − p^5 is at least 99.9999 %, if an event has 1/(1 − p) frames within 2 %, and if the exact interval of the frames without a slot \
+             holds p^5/(1 − p) per event. On fibre losses need not be independent: if a loss is followed by another with 10 %, five slots cover \
+             99.999 %, and with 20 % 99.97 %",
+    runs,
+    judge,
+};
+
+const LOSSES: [f64; 2] = [0.01, 0.05];
+const SLOTS: i32 = 5;
+const COVER: f64 = 0.999_999;
+
+fn run(loss: f64, effort: Effort) -> Run {
+    Stress::new(100, loss, LG_NB).run(effort.choose(200_000, 2_000_000)).set("protect.0.copies", 2)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    LOSSES.map(|loss| run(loss, effort)).to_vec()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut told = Vec::new();
+    for loss in LOSSES {
+        let sum = results.of(&run(loss, results.effort())).summary.protection;
+        let percent = human::percent(loss);
+        judgement
+            .must(format!("events covered, {percent} %"), fraction(1.0 - loss.powi(SLOTS)).at_least(COVER));
+        let mean = per(sum.missed, sum.notifications);
+        judgement
+            .must(format!("frames of an event, {percent} %"), number(mean).near(1.0 / (1.0 - loss), 0.02));
+        let expected = sum.notifications as f64 * loss.powi(SLOTS) / (1.0 - loss);
+        judgement.must(format!("frames without a slot, {percent} %"), count(sum.refused).expected(expected));
+        told.push(format!(
+            "at {percent} % {} events of {mean:.4} frames, {} of them without a slot",
+            human::count(sum.notifications),
+            human::count(sum.refused)
+        ));
+    }
+    judgement.plot("l6", &figure());
+    judgement.finding(
+        told.join("; "),
+        "Six losses in a row are one event in three million at 5 %, if losses are independent",
+    )
+}
+
+fn figure() -> Plot {
+    let of = |(name, next): (&str, f64)| {
+        let point = |slots: i32| (f64::from(slots), next.powi(slots));
+        Curve { name: name.to_owned(), points: (1..=6).map(point).collect(), line: Line::Marked }
+    };
+    Plot {
+        title: "Loss events of more than so many frames".to_owned(),
+        description: "Share of loss events that a number of slots does not cover.".to_owned(),
+        x: Axis::new("frames lost in a row", Scale::Linear, Unit::Number),
+        y: Axis::new("loss events not covered", Scale::Log, Unit::Number),
+        curves: [
+            ("1 % independent", 0.01),
+            ("5 % independent", 0.05),
+            ("every fifth followed by another", 0.2),
+        ]
+        .map(of)
+        .to_vec(),
+    }
+}

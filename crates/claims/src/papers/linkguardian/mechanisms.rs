@@ -1,0 +1,232 @@
+//! L13: what each mechanism of LinkGuardian is good for.
+
+use wiremend_report::human;
+
+use super::multi_packet::FLOW_BYTES;
+use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
+use super::trial::{
+    ACTUAL, ALL, HARDENED, HARDENED_1, HARDENED_NB, HIDDEN, LOSS, NO_LOSS, RETX, RETX_ORDER, RETX_TAIL, Trial,
+};
+use crate::ledger::number::{ascending, number, share, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::joshi::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "L13",
+    title: "mechanisms of LinkGuardian, one by one",
+    source: source!("section 4.5, Table 2"),
+    paper: "Flows of 24 387 B by DCTCP with retransmission alone (ReTx), with order, with dummies for tails, and with all: order helps a little, tails wait \
+            for a timer at 99.99 % and above unless dummies show them, and all together nearly match flows without loss. ReTx is good at 99.9 % already, since without it the last three packets \
+            wait for the timer. RDMA (numbers omitted) is alike, but that at 99.9 % ReTx+Order is 3.75 times better than ReTx",
+    method: "As L10, by RDMA at a round trip of 16 µs and by DCTCP, with the prototype; without tails it sends no dummies. \
+             Reproduced if by RDMA at 99 % ReTx+Order is at least 1.2 times better than ReTx; if at 99.99 % both wait for the timer (1.05 ms; DCTCP: 1 ms) and with \
+             tails no flow takes a tenth of it (DCTCP: all of it); if all together (LinkGuardian) is never slower than ReTx+Tail (LinkGuardianNB; DCTCP: by 5 %) nor than twice no loss; if by RDMA ReTx+Order is 3.75 times \
+             better than ReTx at 99.9 %, within 25 %, on the side of that quantile on which no tail is lost: with a loss of 6e-4; and if by DCTCP loss takes 3.4 ms at 99.9 % within 25 %, and ReTx lets at most half as many flows wait (of three packets, the last). \
+             How many packets are tails is told by flows that wait: one of each flow, or three without SACK, where duplicates tell of a loss. \
+             Ours has no mode without dummies: it is shown with three and with one",
+    runs,
+    judge,
+};
+
+const COLUMNS: [&str; 6] = [NO_LOSS, LOSS, RETX, RETX_ORDER, RETX_TAIL, ALL];
+/// Ours, for comparison.
+const OURS: [&str; 3] = [HARDENED_NB, HARDENED, HARDENED_1];
+const QUANTILES: [(&str, f64); 4] =
+    [("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("99.999 %", 0.99999)];
+
+/// Table 2, in microseconds: a row for each of [`QUANTILES`], a column for each of [`COLUMNS`].
+const TABLE_2: [[f64; 6]; 4] = [
+    [152.293, 169.044, 161.959, 161.168, 156.627, 155.669],
+    [166.877, 3399.743, 212.378, 193.252, 195.588, 168.21],
+    [197.536, 4036.167, 3606.115, 3773.866, 314.128, 194.085],
+    [253.207, 4159.96, 4107.404, 4088.288, 356.503, 235.793],
+];
+
+/// Fewer tails are lost than lie beyond 99.9 %.
+const SPARING: f64 = 6e-4;
+const PRINTED: f64 = 3.75;
+const PRINTED_PART: f64 = 0.25;
+const ORDER_HELPS: f64 = 1.2;
+/// Of three packets that wait without it, the last: a third, and what chance makes of it.
+const RETX_HELPS: f64 = 0.5;
+const SAME: f64 = 0.05;
+const RTO_NS: f64 = 4096.0 * 256.0;
+/// Packets that must follow a lost one so that duplicates tell of it.
+const DUPLICATES: f64 = 3.0;
+
+const TRANSPORTS: [Transport; 2] = [Transport::Rdma(RoundTrip::Rdma), Transport::Dctcp];
+
+fn trial(effort: Effort, transport: Transport) -> Trial {
+    Trial::new(FLOW_BYTES, effort, transport)
+}
+
+fn rdma(effort: Effort) -> Trial {
+    trial(effort, Transport::Rdma(RoundTrip::Rdma))
+}
+
+fn dctcp(effort: Effort) -> Trial {
+    trial(effort, Transport::Dctcp)
+}
+
+fn sparing(trial: Trial) -> Trial {
+    Trial { loss: SPARING, ..trial }
+}
+
+/// By DCTCP, where receivers do not tell what they hold beyond a gap.
+fn without_sack(effort: Effort, variant: &'static str) -> Run {
+    dctcp(effort).run(variant).set("transport.tcp.sack", false)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let table = |transport| trial(effort, transport).runs(&[&COLUMNS[..], &OURS].concat());
+    let mut runs: Vec<_> = TRANSPORTS.into_iter().flat_map(table).collect();
+    runs.extend(sparing(rdma(effort)).runs(&[RETX, RETX_ORDER]));
+    runs.push(sparing(dctcp(effort)).run(RETX));
+    runs.extend([LOSS, RETX].map(|variant| without_sack(effort, variant)));
+    runs
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let [rdma, dctcp] = TRANSPORTS.map(|transport| trial(results.effort(), transport));
+    let at = |variant, quantile| rdma.at(results, variant, quantile);
+    let order = at(RETX, 0.99) / at(RETX_ORDER, 0.99);
+    judgement.must("ReTx against ReTx+Order at 99 %, RDMA", number(order).at_least(ORDER_HELPS));
+    mechanisms(&mut judgement, results, &rdma, [RTO_NS, RTO_NS / 10.0, 0.0]);
+    mechanisms(&mut judgement, results, &dctcp, [RTO_MIN_NS, RTO_MIN_NS, SAME]);
+    let at_the_edge = at_the_edge(&mut judgement, results);
+    let tails = tails_of_dctcp(&mut judgement, results);
+    judgement.plot("l13-rdma", &rdma.figure(results, &COLUMNS, 0.99));
+    judgement.plot("l13-dctcp", &dctcp.figure(results, &COLUMNS, 0.99));
+    judgement.table(&[&[""], &COLUMNS[..], &OURS].concat(), table(results));
+    judgement.finding(
+        format!(
+            "By RDMA order makes ReTx {} times better at 99 %; {at_the_edge}; with tails the slowest flow takes {} non-blocking and {} in order, {} hardened ({} with one dummy, the fewest that it takes). \
+             By DCTCP {tails}; with tails the slowest flow takes {} non-blocking and {} in order, {} hardened ({} with one dummy)",
+            shown(order),
+            human::time_ns(at(RETX_TAIL, 1.0)),
+            human::time_ns(at(ALL, 1.0)),
+            human::time_ns(at(HARDENED, 1.0)),
+            human::time_ns(at(HARDENED_1, 1.0)),
+            human::time_ns(dctcp.at(results, RETX_TAIL, 1.0)),
+            human::time_ns(dctcp.at(results, ALL, 1.0)),
+            human::time_ns(dctcp.at(results, HARDENED, 1.0)),
+            human::time_ns(dctcp.at(results, HARDENED_1, 1.0)),
+        ),
+        "Order spares a round trip, dummies spare the timer",
+    )
+}
+
+/// What each is good for, by any transport: `timer` is what a lost tail waits for at least, `spared` what no flow takes if tails are taken care of.
+fn mechanisms(
+    judgement: &mut Judgement,
+    results: &Results<'_>,
+    trial: &Trial,
+    [timer, spared, slack]: [f64; 3],
+) {
+    let at = |variant, quantile| trial.at(results, variant, quantile);
+    for variant in [RETX, RETX_ORDER] {
+        let name = trial.named(variant);
+        judgement.must(format!("99.99 %, {name}"), time_ns(at(variant, 0.9999)).at_least(timer));
+    }
+    for variant in [RETX_TAIL, ALL, HARDENED, HARDENED_1] {
+        let name = trial.named(variant);
+        judgement.must(format!("slowest, {name}"), time_ns(at(variant, 1.0)).below(spared));
+    }
+    for (name, quantile) in QUANTILES {
+        let name = trial.named(name);
+        let numbers = [ALL, RETX_TAIL].map(|variant| (variant, time_ns(at(variant, quantile))));
+        judgement.must(name.clone(), ascending(&numbers, slack));
+        let longer = at(ALL, quantile) / at(NO_LOSS, quantile);
+        judgement.must(format!("all against no loss, {name}"), number(longer).at_most(HIDDEN));
+    }
+}
+
+/// Ours by both transports, and the paper's.
+fn table(results: &Results<'_>) -> Vec<Vec<String>> {
+    let measured = |transport: Transport, (name, quantile): (&str, f64)| {
+        let trial = trial(results.effort(), transport);
+        let times = COLUMNS.iter().chain(&OURS).map(|variant| trial.at(results, variant, quantile));
+        let name = format!("{}, {name}", transport.name());
+        std::iter::once(name).chain(times.map(human::time_ns)).collect()
+    };
+    let printed = |((name, _), times_us): ((&str, f64), [f64; 6])| {
+        let times = times_us.map(|time| human::time_ns(time * 1e3));
+        let name = format!("DCTCP, {name}, Table 2");
+        std::iter::once(name).chain(times).chain(OURS.map(|_| "–".to_owned())).collect()
+    };
+    let [rdma, dctcp] = TRANSPORTS.map(|transport| QUANTILES.map(|quantile| measured(transport, quantile)));
+    let pairs = dctcp.into_iter().zip(QUANTILES.into_iter().zip(TABLE_2).map(printed));
+    rdma.into_iter().chain(pairs.flat_map(|(ours, theirs)| [ours, theirs])).collect()
+}
+
+/// How many packets of a flow are its tail, and for which of them the link makes a difference.
+fn tails_of_dctcp(judgement: &mut Judgement, results: &Results<'_>) -> String {
+    let trial = dctcp(results.effort());
+    let flows = u64::from(trial.flows);
+    let by_time = [LOSS, RETX].map(|variant| share(trial.waited(results, variant), flows));
+    let by_duplicates = [LOSS, RETX].map(|variant| {
+        let outcome = results.of(&without_sack(results.effort(), variant));
+        share(outcome.summary.flows_with_timeout.count, flows)
+    });
+    judgement.must("flows that wait: the last packet lost, loss, DCTCP", by_time[0].expected(ACTUAL));
+    judgement.must("the same, ReTx, DCTCP", by_time[1].expected(ACTUAL));
+    let lost = DUPLICATES * ACTUAL;
+    judgement.must(
+        "flows that wait: one of three lost, loss, DCTCP without SACK",
+        by_duplicates[0].expected(lost),
+    );
+    judgement.must("the last one lost, ReTx, DCTCP without SACK", by_duplicates[1].expected(ACTUAL));
+    let spared_by_retx = by_duplicates[1].value() / by_duplicates[0].value();
+    judgement.must("the second for each of the first", number(spared_by_retx).at_most(RETX_HELPS));
+    let spared = sparing(trial).at(results, RETX, 0.999);
+    judgement.must("ReTx at 99.9 %, no tail lost, DCTCP", time_ns(spared).below(RTO_MIN_NS));
+    judgement.printed(
+        "loss at 99.9 %, DCTCP",
+        time_ns(trial.at(results, LOSS, 0.999)).near(TABLE_2[1][1] * 1e3, PRINTED_PART),
+        "A lost tail of DCTCP costs RTO_min, 1 ms, as a probe for one segment waits as long as the timer: RACK-TLP is no help, however well it knows the round trip. \
+         In the testbed it costs 3.4 to 4.2 ms beyond 99.9 %, as of a timer of three ticks of 1 ms (L10)",
+    );
+    judgement.printed(
+        "flows that wait with ReTx for each that waits by loss, DCTCP",
+        number(by_time[1].value() / by_time[0].value()).at_most(RETX_HELPS),
+        "RACK finds a loss by a single packet behind it, so that here only the last packet of a flow waits for the timer, with ReTx or without. In the testbed three do, as here without SACK: \
+         its kernel waits two ticks beside the time that disorder is given, no less than for a tail. With ReTx it lets fewer wait than lose their last packet, less \
+         than one flow in a thousand: its connections are closed behind their flow, and where a FIN follows, the link sees that the last packet is missing",
+    );
+    format!(
+        "{} of flows wait for the timer, with ReTx {}, and without SACK {} and {}",
+        shown(by_time[0].value()),
+        shown(by_time[1].value()),
+        shown(by_duplicates[0].value()),
+        shown(by_duplicates[1].value())
+    )
+}
+
+/// 99.9 % is where tails that are lost begin to count: on which side of it a sample falls decides on the ratio.
+fn at_the_edge(judgement: &mut Judgement, results: &Results<'_>) -> String {
+    let lossy = rdma(results.effort());
+    let sparing = sparing(lossy);
+    let below = sparing.at(results, RETX, 0.999) / sparing.at(results, RETX_ORDER, 0.999);
+    let beyond = lossy.at(results, RETX, 0.999) / lossy.at(results, RETX_ORDER, 0.999);
+    let between = lossy.at(results, RETX, 0.999) / sparing.at(results, RETX_ORDER, 0.999);
+    judgement
+        .must("ReTx against ReTx+Order at 99.9 %, no tail lost, RDMA", number(below).at_least(ORDER_HELPS));
+    judgement.must("ReTx against ReTx+Order at 99.9 %, tails lost, RDMA", number(beyond).near(1.0, 0.05));
+    judgement.must(
+        "ReTx with tails lost against ReTx+Order without, 99.9 %, RDMA",
+        number(between).at_least(PRINTED),
+    );
+    judgement.printed(
+        "ReTx against ReTx+Order at 99.9 %, no tail lost, RDMA",
+        number(below).near(PRINTED, PRINTED_PART),
+        "At a loss of 1e-3 one flow in a thousand loses its tail, so that 99.9 % is the very edge between flows that wait for a round trip and flows \
+         that wait for the timer. Off the edge order spares a round trip, or nothing; on it, anything up to the timer. The printed 3.75 lies between",
+    );
+    format!(
+        "at 99.9 % {} times where tails are spared (loss 6e-4), {} where they are not (1.16e-3), and {} from one side to the other",
+        shown(below),
+        shown(beyond),
+        shown(between)
+    )
+}

@@ -1,0 +1,282 @@
+//! W5: what RACK's reordering window makes of a link that keeps no order.
+
+use wiremend_report::human;
+
+use super::multi_packet::FLOW_BYTES;
+use super::trial::{ALL, HARDENED, HARDENED_NB, RETX_TAIL};
+use crate::ledger::number::{count, number, rate_bps, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::exact_ns;
+use crate::papers::joshi::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "W5",
+    title: "RACK's reordering window over a link that keeps no order",
+    source: source!("section 5, left to be investigated"),
+    paper: "What the reordering window adaptation of RFC 8985 means for the non-blocking mode is left open",
+    method: "L12's link and hosts over the hardened protocol, which hands each frame on once, so that whatever TCP sends again is in vain and every DSACK is about that: 24 387 B on a connection for \
+             each flow, and on one for all (60 000 flows; quick 5000), 2 MB likewise (1000; quick 40), and a stream (2000 messages of 2 MB, four under way; quick 60), by DCTCP and CUBIC (quick: DCTCP, and CUBIC as a stream). \
+             Losses are found by RACK as in RFC 8985 (adaptive); with a window of a quarter of the least round trip, whatever comes twice (fixed); as adaptive, but without the rule that three segments beyond a gap make a loss as long as no \
+             disorder was seen (time; Linux with `tcp_recovery` of 5); and by three segments (RFC 6675). Last, 24 387 B on one connection over the prototype at a round trip of 12 µs, a quarter of which is less than the link takes to send again. \
+             Answered (reproduced) if no timer fires; if with a connection for each flow the adaptive window sends as much again as the fixed one, within a tenth, and it and three segments at least 0.4 packets for each frame that the link brings; if on one \
+             connection for flows of 24 387 B adaptive and fixed send at most 70 in all (a lost segment shows the disorder if at most two come behind it, 1 in 8: 70 in a row that do not are a chance of 1e-4), and three segments at least 0.4 for each; \
+             if time sends at most 0.05 in all cases, and takes at 99.9 % no longer than the ordered mode within 2 %, but for 2 MB with a connection each, where it lies between the ordered mode and the adaptive window; if its stream is as fast as in order within 2 %, and \
+             faster than by three segments; and if at 12 µs the fixed window sends at least twice as much again as the adaptive one. These bounds were set after runs of a tenth of the size, so that they describe what was found rather than test a prediction: that time does as well \
+             as order everywhere was expected, and is not so",
+    runs,
+    judge,
+};
+
+/// How losses are found.
+const ADAPTIVE: &str = "adaptive";
+const FIXED: &str = "fixed";
+const TIME: &str = "time";
+const SEGMENTS: &str = "segments";
+const WAYS: [&str; 4] = [ADAPTIVE, FIXED, TIME, SEGMENTS];
+
+const TENTH: f64 = 0.1;
+const MANY: f64 = 0.4;
+const FEW: f64 = 0.05;
+const SLACK: f64 = 0.02;
+const TWICE: f64 = 2.0;
+/// Until disorder is seen: (7/8)^70 is 1e-4.
+const LEARNT: f64 = 70.0;
+
+/// What is sent, and over which connections.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Case {
+    ShortEach,
+    Short,
+    LongEach,
+    Long,
+    Stream,
+    /// On the prototype, at a round trip of 12 µs.
+    Near,
+}
+
+impl Case {
+    /// Those that are compared with the ordered mode.
+    const ALL: [Self; 5] = [Self::ShortEach, Self::Short, Self::LongEach, Self::Long, Self::Stream];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::ShortEach => "24 387 B, a connection each",
+            Self::Short => "24 387 B, one connection",
+            Self::LongEach => "2 MB, a connection each",
+            Self::Long => "2 MB, one connection",
+            Self::Stream => "stream",
+            Self::Near => "24 387 B, one connection, 12 µs",
+        }
+    }
+
+    fn flows(self, effort: Effort) -> u32 {
+        match self {
+            Self::ShortEach | Self::Short | Self::Near => effort.choose(5_000, 60_000),
+            Self::LongEach | Self::Long => effort.choose(40, 1_000),
+            Self::Stream => effort.choose(60, 2_000),
+        }
+    }
+
+    fn flow_bytes(self) -> u32 {
+        match self {
+            Self::ShortEach | Self::Short | Self::Near => FLOW_BYTES,
+            Self::LongEach | Self::Long | Self::Stream => 2_000_000,
+        }
+    }
+
+    fn run(self, effort: Effort, congestion: &str, link: &'static str) -> Run {
+        let (flows, flow_bytes) = (self.flows(effort), self.flow_bytes());
+        let run = Run::of("claims/reordered")
+            .variant(link)
+            .set("workload.0.message", format!("{flow_bytes}B"))
+            .set("workload.0.count", flows)
+            .set("transport.tcp.congestion", congestion)
+            .seconds(f64::from(flows) * f64::from(flow_bytes) * 3e-9);
+        let run = match self {
+            Self::ShortEach | Self::LongEach => run,
+            Self::Short | Self::Long | Self::Stream | Self::Near => {
+                run.set("transport.qp", "per-pair").set("transport.tcp.handshake", false)
+            }
+        };
+        match self {
+            Self::Stream => run.set("workload.0.depth", 4),
+            Self::Near => run
+                .set("topology.host_tx_latency", "2.3us")
+                .set("topology.host_rx_latency", "2.3us")
+                .set("transport.tcp.stack_latency", "0ns"),
+            _ => run,
+        }
+    }
+
+    /// Over a link that keeps no order.
+    fn by(self, effort: Effort, congestion: &str, way: &str) -> Run {
+        let link = if self == Self::Near { RETX_TAIL } else { HARDENED_NB };
+        self.run(effort, congestion, link).set("transport.tcp.reordering", way)
+    }
+}
+
+/// All cases, with what governs their windows.
+fn cases(effort: Effort) -> Vec<(Case, &'static str)> {
+    let dctcp = Case::ALL.map(|case| (case, "dctcp"));
+    let cubic = Case::ALL.map(|case| (case, "cubic"));
+    match effort {
+        Effort::Quick => dctcp.into_iter().chain([(Case::Stream, "cubic")]).collect(),
+        Effort::Full => dctcp.into_iter().chain(cubic).collect(),
+    }
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let of = |(case, congestion): (Case, &'static str)| {
+        let ways = WAYS.map(|way| case.by(effort, congestion, way));
+        ways.into_iter().chain([case.run(effort, congestion, HARDENED)])
+    };
+    let near = WAYS.map(|way| Case::Near.by(effort, "dctcp", way)).into_iter();
+    let near = near.chain([Case::Near.run(effort, "dctcp", ALL)]);
+    cases(effort).into_iter().flat_map(of).chain(near).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let effort = results.effort();
+    let mut rows = Vec::new();
+    for (case, congestion) in cases(effort) {
+        let ways = WAYS.map(|way| results.of(&case.by(effort, congestion, way)));
+        let ordered = results.of(&case.run(effort, congestion, HARDENED));
+        let name = format!("{}, {congestion}", case.name());
+        for (way, outcome) in WAYS.iter().zip(ways) {
+            spares_timers(&mut judgement, &format!("{name}, {way}"), outcome);
+            rows.push(row(&format!("{name}, {way}"), outcome));
+        }
+        rows.push(row(&format!("{name}, {HARDENED}"), ordered));
+        in_vain(&mut judgement, case, &name, ways);
+        against_order(&mut judgement, case, &name, ways, ordered);
+    }
+    let near = WAYS.map(|way| results.of(&Case::Near.by(effort, "dctcp", way)));
+    for (way, outcome) in WAYS.iter().zip(near) {
+        rows.push(row(&format!("{}, {way}", Case::Near.name()), outcome));
+    }
+    rows.push(row(
+        &format!("{}, {ALL}", Case::Near.name()),
+        results.of(&Case::Near.run(effort, "dctcp", ALL)),
+    ));
+    let [adaptive, fixed] = [near[0], near[1]].map(per_brought);
+    judgement.must("sent again at 12 µs, fixed against adaptive", number(fixed).at_least(TWICE * adaptive));
+    judgement.table(&COLUMNS, rows);
+    judgement.finding(measured(results), WHY)
+}
+
+const WHY: &str = "RACK waits only once it knows of disorder, which a late segment shows if it was not sent again; at 100 Gb/s three others overtake a lost frame at once, so that it is sent again, and nothing is learnt. \
+     DSACKs widen the window, but it is not used before. What teaches it is a frame lost near the end of a burst. From then on a quarter of the round trip (7.5 µs) is more than the link takes to send again (1.6 µs; the prototype 5.4 µs), and no DSACK is needed: the \
+     adaptation itself matters only where round trips are short. A connection for each flow forgets all that. Hosts that wait by time from the first gap on send nothing in vain, and do as well as over the ordered mode, \
+     which needs a buffer and pauses, but where a new connection loses one of its first segments: while the gap lasts its window does not grow, and a long flow takes longer for it";
+
+fn measured(results: &Results<'_>) -> String {
+    let of = |case: Case, way| results.of(&case.by(results.effort(), "dctcp", way));
+    let sent = |case| WAYS.map(|way| shown(per_brought(of(case, way)))).join(", ");
+    let at = |case, way| human::time_ns(exact_ns(of(case, way), 0.999));
+    let fast = |way| human::rate_bps(of(Case::Stream, way).summary.goodput_bps as f64);
+    let in_order = |case: Case| results.of(&case.run(results.effort(), "dctcp", HARDENED));
+    format!(
+        "Packets sent again for each that the link brings, by adaptive, fixed, time and segments: {} for flows of 24 387 B with a connection each, {} on one connection, {} and {} for 2 MB, {} in a stream, and {} at a round trip of 12 µs. \
+         99.9 % of flows of 24 387 B with a connection each: {} adaptive, {} by time. 2 MB: {} adaptive, {} by time, {} in order. A stream: {} adaptive, {} by time, {} by segments, {} in order",
+        sent(Case::ShortEach),
+        sent(Case::Short),
+        sent(Case::LongEach),
+        sent(Case::Long),
+        sent(Case::Stream),
+        sent(Case::Near),
+        at(Case::ShortEach, ADAPTIVE),
+        at(Case::ShortEach, TIME),
+        at(Case::LongEach, ADAPTIVE),
+        at(Case::LongEach, TIME),
+        human::time_ns(exact_ns(in_order(Case::LongEach), 0.999)),
+        fast(ADAPTIVE),
+        fast(TIME),
+        fast(SEGMENTS),
+        human::rate_bps(in_order(Case::Stream).summary.goodput_bps as f64),
+    )
+}
+
+/// Packets that TCP sends again for each frame that the link brings, all in vain.
+fn per_brought(outcome: &Outcome) -> f64 {
+    outcome.summary.retransmitted_packets as f64 / outcome.summary.protection.recovered.max(1) as f64
+}
+
+fn spares_timers(judgement: &mut Judgement, name: &str, outcome: &Outcome) {
+    let summary = &outcome.summary;
+    judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
+    judgement
+        .must(format!("flows that do not finish, {name}"), count(summary.flows - summary.finished).is(0));
+    judgement
+        .must(format!("frames that the link does not bring, {name}"), count(summary.protection.lost).is(0));
+}
+
+fn in_vain(judgement: &mut Judgement, case: Case, name: &str, ways: [&Outcome; 4]) {
+    let [adaptive, fixed, time, segments] = ways.map(per_brought);
+    let what = |way: &str| format!("sent again for each brought, {name}, {way}");
+    judgement.must(what(TIME), number(time).at_most(FEW));
+    match case {
+        Case::ShortEach | Case::LongEach => {
+            judgement.must(what(ADAPTIVE), number(adaptive).at_least(MANY));
+            judgement.must(what(FIXED), number(fixed).near(adaptive, TENTH));
+            judgement.must(what(SEGMENTS), number(segments).at_least(MANY));
+        }
+        Case::Short => {
+            for (way, outcome) in [(ADAPTIVE, ways[0]), (FIXED, ways[1])] {
+                let sent = outcome.summary.retransmitted_packets as f64;
+                judgement.must(format!("sent again in all, {name}, {way}"), number(sent).at_most(LEARNT));
+            }
+            judgement.must(what(SEGMENTS), number(segments).at_least(MANY));
+        }
+        Case::Long | Case::Stream | Case::Near => {}
+    }
+}
+
+fn against_order(
+    judgement: &mut Judgement,
+    case: Case,
+    name: &str,
+    [adaptive, _, time, segments]: [&Outcome; 4],
+    ordered: &Outcome,
+) {
+    let [late, order, adapted] = [time, ordered, adaptive].map(|of| exact_ns(of, 0.999));
+    let what = format!("99.9 % against order, {name}, {TIME}");
+    if case == Case::LongEach {
+        judgement.must(what, time_ns(late).between(order, adapted));
+    } else {
+        judgement.must(what, time_ns(late).at_most(order * (1.0 + SLACK)));
+    }
+    if case == Case::Stream {
+        let [time, segments, ordered] = [time, segments, ordered].map(|of| of.summary.goodput_bps as f64);
+        judgement.must(format!("goodput, {name}, {TIME}"), rate_bps(time).at_least(ordered * (1.0 - SLACK)));
+        judgement.must(format!("goodput, {name}, {SEGMENTS}"), rate_bps(segments).at_most(time));
+    }
+}
+
+const COLUMNS: [&str; 10] = [
+    "",
+    "brought by the link",
+    "sent again",
+    "for each brought",
+    "recoveries",
+    "undone",
+    "median",
+    "99.9 %",
+    "slowest",
+    "goodput",
+];
+
+fn row(name: &str, outcome: &Outcome) -> Vec<String> {
+    let summary = &outcome.summary;
+    let mut row = vec![
+        name.to_owned(),
+        human::count(summary.protection.recovered),
+        human::count(summary.retransmitted_packets),
+        shown(per_brought(outcome)),
+        human::count(outcome.tcp.recoveries),
+        human::count(outcome.tcp.undone),
+    ];
+    row.extend([0.5, 0.999, 1.0].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
+    row.push(human::rate_bps(summary.goodput_bps as f64));
+    row
+}

@@ -1,0 +1,153 @@
+//! W2: a link that need not keep the order, below a transport that does not need it.
+
+use wiremend_report::human;
+use wiremend_report::plot::Plot;
+
+use super::multi_packet::FLOW_BYTES;
+use super::transport::RoundTrip;
+use super::trial::{ALL, HARDENED, HARDENED_NB, LOSS, NO_LOSS, RETX_TAIL, Trial};
+use crate::ledger::number::{count, number, shown};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::{exact_ns, slowest};
+use crate::papers::joshi::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "W2",
+    title: "selective repeat over a link that keeps no order",
+    source: source!("section 5, left to be investigated"),
+    paper: "LinkGuardian's non-blocking mode improves little for RDMA, whose go-back-N takes a late frame for a lost one (L10); what selective repeat and RACK's reordering window make of it is left open",
+    method: "L10's flows of 24 387 B at a round trip of 16 µs over a link that loses 1.16e-3 (60 000 flows; quick 10 000), by go-back-N, selective repeat (IRN) and RACK-TLP, over LinkGuardian and the hardened protocol, in order and non-blocking. \
+             Yes (reproduced) if no timer fires over any of these links, if with selective repeat and with RACK-TLP the non-blocking modes take at 99.9 % no longer than those in order and at most 0.8 times as long as go-back-N over them, if the receiver then needs no buffer, if selective repeat still sends one packet again for each \
+             frame that was lost (0.7 to 1.1), nearly all in vain over the hardened protocol (at least 95 %; the prototype also delivers its own copies twice), and if RACK-TLP sends at most a twentieth of that",
+    runs,
+    judge,
+};
+
+const GO_BACK_N: &str = "go-back-n";
+const SELECTIVE: &str = "selective-repeat";
+const RACK: &str = "rack-tlp";
+const TRANSPORTS: [&str; 3] = [GO_BACK_N, SELECTIVE, RACK];
+/// What the link does.
+const LINKS: [&str; 6] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB];
+const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
+/// In order and not.
+const MODES: [[&str; 2]; 2] = [[ALL, RETX_TAIL], [HARDENED, HARDENED_NB]];
+
+const SOONER: f64 = 0.8;
+const IN_VAIN: f64 = 0.95;
+const FEW: f64 = 0.05;
+
+fn run(transport: &str, link: &'static str, effort: Effort) -> Run {
+    let trial =
+        Trial { flows: effort.choose(10_000, 60_000), ..Trial::new(FLOW_BYTES, effort, RoundTrip::Rdma) };
+    trial.run(link).set("transport.recovery", transport)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    TRANSPORTS.iter().flat_map(|transport| LINKS.map(|link| run(transport, link, effort))).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let of = |transport, link| results.of(&run(transport, link, results.effort()));
+    let at_999 = |transport, link| exact_ns(of(transport, link), 0.999);
+    for transport in TRANSPORTS {
+        for link in PROTECTED {
+            let timeouts = of(transport, link).summary.timeouts.total();
+            judgement.must(format!("timeouts, {transport} over {link}"), count(timeouts).is(0));
+        }
+    }
+    for [ordered, unordered] in MODES {
+        for transport in [SELECTIVE, RACK] {
+            let what = format!("99.9 %, {transport} over {unordered}");
+            let longer = at_999(transport, unordered) / at_999(transport, ordered);
+            judgement.must(format!("{what}, over that in order"), number(longer).at_most(1.0));
+            let sooner = at_999(transport, unordered) / at_999(GO_BACK_N, unordered);
+            judgement.must(format!("{what}, over go-back-N"), number(sooner).at_most(SOONER));
+        }
+        let [selective, rack] = [SELECTIVE, RACK].map(|transport| of(transport, unordered));
+        let lost = selective.summary.corrupted_frames as f64;
+        let again = selective.summary.retransmitted_packets as f64;
+        judgement.must(
+            format!("packets sent again for a lost frame, {unordered}"),
+            number(again / lost.max(1.0)).between(0.7, 1.1),
+        );
+        // The prototype hands on all copies of a frame, so that some come twice by its own doing.
+        if unordered == HARDENED_NB {
+            let in_vain = number(in_vain(selective));
+            judgement.must(format!("of these in vain, {unordered}"), in_vain.at_least(IN_VAIN));
+        }
+        let fewer = rack.summary.retransmitted_packets as f64 / again.max(1.0);
+        judgement.must(format!("what RACK-TLP sends again of that, {unordered}"), number(fewer).at_most(FEW));
+        let buffer = selective.summary.protection.rx_buffer_bytes_max;
+        judgement.must(format!("receiver's buffer, {unordered}"), count(buffer).is(0));
+    }
+    judgement.table(
+        &["", "median", "99 %", "99.9 %", "slowest", "timeouts", "sent again", "came twice", "RX buffer"],
+        rows(results),
+    );
+    judgement.plot("w2", &figure(results));
+    let [nb, ordered] = [RETX_TAIL, ALL].map(|link| human::time_ns(at_999(SELECTIVE, link)));
+    let [hardened_nb, hardened] = [HARDENED_NB, HARDENED].map(|link| human::time_ns(at_999(SELECTIVE, link)));
+    judgement.finding(
+        format!(
+            "Yes: at 99.9 %, selective repeat takes {nb} over the non-blocking prototype and {ordered} over that in order ({hardened_nb} and {hardened} over the hardened protocol), go-back-N {} and {}. It sends {} packets again for each lost frame, \
+             RACK-TLP {}",
+            human::time_ns(at_999(GO_BACK_N, RETX_TAIL)),
+            human::time_ns(at_999(GO_BACK_N, ALL)),
+            shown(per_lost(of(SELECTIVE, RETX_TAIL))),
+            shown(per_lost(of(RACK, RETX_TAIL))),
+        ),
+        "A frame that the link sends again is in its place before what the host sends again, so that the message is complete when it comes; the host's copy is one packet in vain. RACK-TLP waits for a part of a round trip, and longer after it has sent in vain (RFC 8985). \
+         So where all transports take packets in any order, links need neither a buffer that restores it nor the pauses that keep that buffer small",
+    )
+}
+
+/// Packets that the receiver had, of those that were sent again.
+fn in_vain(outcome: &Outcome) -> f64 {
+    outcome.tracking.duplicates as f64 / outcome.summary.retransmitted_packets.max(1) as f64
+}
+
+fn per_lost(outcome: &Outcome) -> f64 {
+    outcome.summary.retransmitted_packets as f64 / outcome.summary.corrupted_frames.max(1) as f64
+}
+
+fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
+    let row = |transport: &str, link: &'static str| {
+        let outcome = results.of(&run(transport, link, results.effort()));
+        let mut row = vec![format!("{transport}, {link}")];
+        row.extend([0.5, 0.99, 0.999, 1.0].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
+        row.push(human::count(outcome.summary.timeouts.total()));
+        row.push(human::count(outcome.summary.retransmitted_packets));
+        row.push(human::count(outcome.tracking.duplicates));
+        row.push(human::bytes(outcome.summary.protection.rx_buffer_bytes_max as f64));
+        row
+    };
+    TRANSPORTS.iter().flat_map(|transport| LINKS.map(|link| row(transport, link))).collect()
+}
+
+fn figure(results: &Results<'_>) -> Plot {
+    const FROM: f64 = 0.95;
+    let curve = |(transport, link): (&str, &'static str)| {
+        let outcome = results.of(&run(transport, link, results.effort()));
+        slowest(&format!("{transport}, {link}"), outcome, FROM)
+    };
+    let shown = [
+        (SELECTIVE, NO_LOSS),
+        (SELECTIVE, LOSS),
+        (GO_BACK_N, RETX_TAIL),
+        (GO_BACK_N, ALL),
+        (SELECTIVE, ALL),
+        (SELECTIVE, RETX_TAIL),
+        (SELECTIVE, HARDENED_NB),
+        (RACK, RETX_TAIL),
+    ];
+    let trial = Trial::new(FLOW_BYTES, results.effort(), RoundTrip::Rdma);
+    let flows = results.of(&run(SELECTIVE, NO_LOSS, results.effort())).summary.flows;
+    let blank = Trial { flows: u32::try_from(flows).unwrap_or(u32::MAX), ..trial }.axes(FROM);
+    Plot {
+        title: format!("The slowest 5 % of RDMA WRITEs of {FLOW_BYTES} B over a link with and without order"),
+        curves: shown.map(curve).to_vec(),
+        ..blank
+    }
+}

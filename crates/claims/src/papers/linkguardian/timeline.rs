@@ -1,0 +1,387 @@
+//! L15: a stream while its link begins to corrupt, and is protected later.
+
+use wiremend_measure::Metric;
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use super::stream::{HARDENED, INTO, LG, OUT, Stream};
+use crate::ledger::number::{bytes, count, fraction, number, rate_bps};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::joshi::source;
+use crate::stress::{self, FORWARD, Stress, speed_bps};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "L15",
+    title: "streams before, during and after corruption",
+    source: source!("section 4.2, Fig. 9a, and appendix B.3, Fig. 21"),
+    paper: "A link begins to lose 1e-3 at 2 s and is protected about 5 s later. DCTCP and CUBIC at 25G slow down sharply and come back to about the effective link speed; then a queue builds up at the \
+            sender, which DCTCP's marks bound and CUBIC fills until congestion drops frames; the reordering buffer stays low. BBR at 10G hardly suffers, and still gains a little by protection",
+    method: "One stream with a round trip of 30 µs and marks from 100 KB on; corruption from 2 s, protection from 7 s, until 10 s, sampled every 20 ms; in the quick run from 20 ms, from 60 ms and until 120 ms (CUBIC 260, BBR 160). A phase is looked at without its \
+             first tenth. Reproduced if DCTCP and CUBIC lose a quarter of their throughput or more, and have 97 % of the effective link speed again (that of frames at line rate) once the link is protected; if the queue \
+             at the sender stays below 10 KB until then and afterwards is half of the 100 KB at least on average, for DCTCP with marks, below 120 KB and without drops, for CUBIC with drops; if \
+             of 100 frames that the link loses the host sends at most one again, drops for want of room aside; if the reordering buffer keeps within the 60 KB of L4; if BBR loses 3 % at most; and if it is faster with protection than \
+             with corruption. If only the last is not so, it differs. DCTCP over the hardened protocol, too",
+    runs,
+    judge,
+};
+
+/// A transport, and how it is called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Transport {
+    name: &'static str,
+    stream: Stream,
+    /// By what the link is protected.
+    modes: &'static [&'static str],
+    /// When a quick run ends: CUBIC takes its time to fill a queue.
+    quick_end_ms: u64,
+}
+
+pub(super) const DCTCP: Transport = Transport {
+    name: "DCTCP",
+    stream: Stream { congestion: "dctcp", gbps: 25 },
+    modes: &[LG, HARDENED],
+    quick_end_ms: 120,
+};
+const CUBIC: Transport = Transport {
+    name: "CUBIC",
+    stream: Stream { congestion: "cubic", gbps: 25 },
+    modes: &[LG],
+    quick_end_ms: 260,
+};
+const BBR: Transport = Transport {
+    name: "BBR",
+    stream: Stream { congestion: "bbr", gbps: 10 },
+    modes: &[LG],
+    quick_end_ms: 160,
+};
+/// DCTCP, looked at for longer.
+pub(super) const LONG_DCTCP: Transport = Transport { quick_end_ms: 260, ..DCTCP };
+const TRANSPORTS: [Transport; 3] = [DCTCP, CUBIC, BBR];
+
+const LOSS: f64 = 1e-3;
+/// "Sharply".
+const SLOWED: f64 = 0.75;
+const BACK: f64 = 0.97;
+const SPARED: f64 = 0.97;
+const EMPTY_BYTES: f64 = 10e3;
+const THRESHOLD_BYTES: f64 = 100e3;
+/// The most that the paper's receiver kept at 25G (L4).
+const KEPT_BYTES: f64 = 60e3;
+/// Of a frame, what the wire adds to it is no part.
+const FRAME_PART: f64 = 1518.0 / stress::FULL_BYTES;
+
+/// What happens to the link while a stream crosses it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Phase {
+    Clean,
+    Corrupting,
+    Protected,
+}
+
+impl Phase {
+    pub(super) const ALL: [Self; 3] = [Self::Clean, Self::Corrupting, Self::Protected];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Clean => "clean",
+            Self::Corrupting => "corrupting",
+            Self::Protected => "protected",
+        }
+    }
+
+    /// From when until when, in milliseconds.
+    fn whole_ms(self, transport: Transport, effort: Effort) -> [u64; 2] {
+        match self {
+            Self::Clean => [0, effort.choose(20, 2_000)],
+            Self::Corrupting => effort.choose([20, 60], [2_000, 7_000]),
+            Self::Protected => effort.choose([60, transport.quick_end_ms], [7_000, 10_000]),
+        }
+    }
+
+    /// The same, when the begin of it is over, in nanoseconds.
+    fn settled_ns(self, transport: Transport, effort: Effort) -> [u64; 2] {
+        let [start, end] = self.whole_ms(transport, effort);
+        [(start + (end - start) / 10) * 1_000_000, end * 1_000_000]
+    }
+}
+
+/// A stream over a link to which all of that happens.
+pub(super) fn run(transport: Transport, variant: &'static str, effort: Effort) -> Run {
+    let starts = Phase::ALL.map(|phase| phase.whole_ms(transport, effort)[0]);
+    let end = Phase::Protected.whole_ms(transport, effort)[1];
+    let per_s = if variant == HARDENED { 0.1 } else { 0.16 };
+    transport
+        .stream
+        .run(variant, format!("{LOSS:e}"))
+        .set("impair.0.start", format!("{}ms", starts[1]))
+        .set("protect.0.start", format!("{}ms", starts[2]))
+        .set("stop.after", format!("{end}ms"))
+        .set("series.every", format!("{}us", effort.choose(1_000, 20_000)))
+        .set("series.links", "all")
+        .seconds(end as f64 * 1e-3 * f64::from(transport.stream.gbps) * per_s)
+}
+
+/// Frames at line rate over the same link.
+fn line_rate(variant: &'static str, effort: Effort) -> Run {
+    let variant = if variant == HARDENED { stress::HARDENED } else { stress::LG };
+    Stress::new(25, LOSS, variant).run(stress::frames(effort, LOSS))
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let of = |transport: Transport| transport.modes.iter().map(move |mode| run(transport, mode, effort));
+    let line_rates = DCTCP.modes.iter().map(|mode| line_rate(mode, effort));
+    TRANSPORTS.into_iter().flat_map(of).chain(line_rates).collect()
+}
+
+/// What was sampled of a stream.
+pub(super) struct Watched<'a> {
+    outcome: &'a Outcome,
+    transport: Transport,
+    effort: Effort,
+}
+
+impl<'a> Watched<'a> {
+    /// Of a run that [`run`] has made for this transport.
+    pub(super) fn new(results: &'a Results<'_>, transport: Transport, run: &Run) -> Self {
+        Self { outcome: results.of(run), transport, effort: results.effort() }
+    }
+
+    fn of(results: &'a Results<'_>, transport: Transport, variant: &'static str) -> Self {
+        Self::new(results, transport, &run(transport, variant, results.effort()))
+    }
+
+    /// Frames that found no room at the receiving end of the link.
+    pub(super) fn overflowed(&self) -> u64 {
+        self.outcome.summary.protection.overflowed
+    }
+
+    /// The most that waited there for an earlier frame.
+    pub(super) fn kept_bytes_max(&self) -> u64 {
+        self.outcome.summary.protection.rx_buffer_bytes_max
+    }
+
+    fn values(&self, lane: &str, metric: Metric, phase: Phase) -> Vec<u64> {
+        let [start, end] = phase.settled_ns(self.transport, self.effort);
+        let samples = self.outcome.series(lane, metric).iter();
+        samples.filter(|(ns, _)| (start + 1..=end).contains(ns)).map(|(_, value)| *value).collect()
+    }
+
+    /// What happened in a phase.
+    pub(super) fn sum(&self, lane: &str, metric: Metric, phase: Phase) -> u64 {
+        self.values(lane, metric, phase).iter().sum()
+    }
+
+    fn mean(&self, lane: &str, metric: Metric, phase: Phase) -> f64 {
+        let values = self.values(lane, metric, phase);
+        values.iter().sum::<u64>() as f64 / values.len().max(1) as f64
+    }
+
+    fn most(&self, lane: &str, metric: Metric, phase: Phase) -> u64 {
+        self.values(lane, metric, phase).into_iter().max().unwrap_or(0)
+    }
+
+    fn per_s(&self, lane: &str, metric: Metric, phase: Phase) -> f64 {
+        self.mean(lane, metric, phase) * self.samples_per_s()
+    }
+
+    /// Frames that reach the receiving host, in bits per second.
+    pub(super) fn throughput_bps(&self, phase: Phase) -> f64 {
+        self.per_s(INTO, Metric::TxBytes, phase) * 8.0
+    }
+
+    /// Packets that the host sends again in a second.
+    pub(super) fn again_per_s(&self, phase: Phase) -> f64 {
+        self.per_s(OUT, Metric::RetransmittedPackets, phase)
+    }
+
+    /// A sample of a flow of bytes or packets, over time, multiplied.
+    pub(super) fn curve(&self, name: String, lane: &str, metric: Metric, factor: f64) -> Curve {
+        let points = self.outcome.series(lane, metric).iter();
+        let points = points.map(|&(ns, value)| (ns as f64, value as f64 * factor)).collect();
+        Curve { name, points, line: Line::Straight }
+    }
+
+    /// Samples in a second.
+    pub(super) fn samples_per_s(&self) -> f64 {
+        self.effort.choose(1_000.0, 50.0)
+    }
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let mut rows = Vec::new();
+    for transport in TRANSPORTS {
+        for &mode in transport.modes {
+            let watched = Watched::of(results, transport, mode);
+            let name = format!("{}, {mode}", transport.name);
+            spared(&mut judgement, &watched, &name);
+            if transport == BBR {
+                unimpressed(&mut judgement, &watched, &name);
+            } else {
+                let line_bps = speed_bps(results.of(&line_rate(mode, results.effort()))) * FRAME_PART;
+                slowed(&mut judgement, &watched, &name, line_bps);
+                queued(&mut judgement, &watched, &name, transport);
+            }
+            rows.push(row(&watched, name));
+        }
+    }
+    judgement.table(&HEADS, rows);
+    figures(&mut judgement, results);
+    judgement.finding(measured(results), "")
+}
+
+/// Corruption slows it, and protection ends that.
+fn slowed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str, line_bps: f64) {
+    let [clean, corrupting, protected] = Phase::ALL.map(|phase| watched.throughput_bps(phase));
+    judgement.must(format!("left by corruption, {name}"), fraction(corrupting / clean).at_most(SLOWED));
+    judgement.must(format!("throughput, protected, {name}"), rate_bps(protected).at_least(BACK * line_bps));
+}
+
+fn queued(judgement: &mut Judgement, watched: &Watched<'_>, name: &str, transport: Transport) {
+    let queue = |phase| watched.mean(FORWARD, Metric::QueueBytes, phase);
+    for phase in [Phase::Clean, Phase::Corrupting] {
+        judgement.must(format!("queue, {}, {name}", phase.name()), bytes(queue(phase)).at_most(EMPTY_BYTES));
+    }
+    let dropped = Phase::ALL.map(|phase| watched.sum(FORWARD, Metric::DroppedFrames, phase));
+    let what = format!("queue, protected, {name}");
+    if transport == DCTCP {
+        judgement
+            .must(what, bytes(queue(Phase::Protected)).between(THRESHOLD_BYTES / 2.0, THRESHOLD_BYTES * 1.2));
+        let marked = watched.outcome.summary.congestion.marked;
+        judgement.must(format!("marks, {name}"), number(marked as f64).at_least(1.0));
+        judgement.must(format!("drops, {name}"), count(dropped.iter().sum()).is(0));
+    } else {
+        judgement.must(what, bytes(queue(Phase::Protected)).at_least(THRESHOLD_BYTES / 2.0));
+        judgement.must(format!("drops before protection, {name}"), count(dropped[0] + dropped[1]).is(0));
+        judgement.must(format!("drops, protected, {name}"), number(dropped[2] as f64).at_least(1.0));
+    }
+}
+
+/// The link's losses are not the host's any more.
+fn spared(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
+    let sum = |lane, metric| watched.sum(lane, metric, Phase::Protected);
+    let dropped = sum(FORWARD, Metric::DroppedFrames);
+    let again = sum(OUT, Metric::RetransmittedPackets).saturating_sub(dropped);
+    let lost = sum(FORWARD, Metric::CorruptedFrames);
+    judgement.must(
+        format!("sent again for each frame lost, protected, {name}"),
+        number(again as f64 / lost.max(1) as f64).at_most(0.01),
+    );
+    let most = watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
+    judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(KEPT_BYTES));
+}
+
+fn unimpressed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
+    let [clean, corrupting, protected] = Phase::ALL.map(|phase| watched.throughput_bps(phase));
+    judgement.must(format!("left by corruption, {name}"), fraction(corrupting / clean).at_least(SPARED));
+    judgement.must(format!("left with protection, {name}"), fraction(protected / clean).at_least(SPARED));
+    judgement.printed(
+        format!("gained by protection, {name}"),
+        number(protected / corrupting).at_least(1.0),
+        "BBR takes no loss for congestion: of a link that loses one frame in a thousand, it uses all but that thousandth. Protection gives it back and takes three bytes of each frame and \
+         two copies of each loss, 0.4 %, so that nothing is gained. Hosts whose processors are busy, as the paper says of its own with BBR, gain what they need not send again; ours cost nothing",
+    );
+}
+
+const HEADS: [&str; 10] = [
+    "",
+    "clean",
+    "corrupting",
+    "protected",
+    "sent again, corrupting",
+    "protected",
+    "queue, corrupting",
+    "protected",
+    "drops, protected",
+    "reordering buffer at most",
+];
+
+fn row(watched: &Watched<'_>, name: String) -> Vec<String> {
+    let [clean, corrupting, protected] =
+        Phase::ALL.map(|phase| format!("{:.2} Gb/s", watched.throughput_bps(phase) / 1e9));
+    let again = |phase| human::count(watched.sum(OUT, Metric::RetransmittedPackets, phase));
+    let queue = |phase| human::bytes(watched.mean(FORWARD, Metric::QueueBytes, phase));
+    vec![
+        name,
+        clean,
+        corrupting,
+        protected,
+        again(Phase::Corrupting),
+        again(Phase::Protected),
+        queue(Phase::Corrupting),
+        queue(Phase::Protected),
+        human::count(watched.sum(FORWARD, Metric::DroppedFrames, Phase::Protected)),
+        human::bytes(watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected) as f64),
+    ]
+}
+
+fn measured(results: &Results<'_>) -> String {
+    let of = |transport: Transport| {
+        let watched = Watched::of(results, transport, LG);
+        let gbps = Phase::ALL.map(|phase| format!("{:.2}", watched.throughput_bps(phase) / 1e9));
+        format!(
+            "{} {} Gb/s clean, {} corrupting, {} protected, with a queue of {}",
+            transport.name,
+            gbps[0],
+            gbps[1],
+            gbps[2],
+            human::bytes(watched.mean(FORWARD, Metric::QueueBytes, Phase::Protected))
+        )
+    };
+    let line_bps = speed_bps(results.of(&line_rate(LG, results.effort()))) * FRAME_PART;
+    let hardened = Watched::of(results, DCTCP, HARDENED).throughput_bps(Phase::Protected);
+    format!(
+        "{}; DCTCP with the hardened protocol {:.2}; frames at line rate get {:.2} of 25",
+        TRANSPORTS.map(of).join("; "),
+        hardened / 1e9,
+        line_bps / 1e9
+    )
+}
+
+fn figures(judgement: &mut Judgement, results: &Results<'_>) {
+    let curves = |lane: &str, metric, factor: fn(&Watched<'_>) -> f64| {
+        TRANSPORTS.map(|transport| {
+            let watched = Watched::of(results, transport, LG);
+            let name = format!("{}, {}G", transport.name, transport.stream.gbps);
+            watched.curve(name, lane, metric, factor(&watched))
+        })
+    };
+    let plot = |title: &str, label: &str, unit, most, curves: [Curve; 3]| Plot {
+        title: title.to_owned(),
+        description: format!("{title}, over time: DCTCP, CUBIC and BBR over a link with LinkGuardian."),
+        x: Axis::new("time", Scale::Linear, Unit::TimeNs),
+        y: Axis::new(label, Scale::Linear, unit).with_range(0.0, most),
+        curves: curves.to_vec(),
+    };
+    let per_s = |watched: &Watched<'_>| 8.0 * watched.samples_per_s();
+    judgement.plot(
+        "l15-throughput",
+        &plot(
+            "Streams before, during and after corruption",
+            "throughput",
+            Unit::RateBps,
+            25e9,
+            curves(INTO, Metric::TxBytes, per_s),
+        ),
+    );
+    judgement.plot(
+        "l15-queue",
+        &plot(
+            "What waits before the link",
+            "queue",
+            Unit::Bytes,
+            600e3,
+            curves(FORWARD, Metric::QueueBytes, |_| 1.0),
+        ),
+    );
+    judgement.plot(
+        "l15-buffer",
+        &plot(
+            "What waits behind the link for an earlier frame",
+            "reordering buffer",
+            Unit::Bytes,
+            KEPT_BYTES,
+            curves(FORWARD, Metric::RxBufferBytes, |_| 1.0),
+        ),
+    );
+}

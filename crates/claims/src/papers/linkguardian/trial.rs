@@ -1,0 +1,243 @@
+//! Flow after flow over one link: what the claims on transports share.
+
+use wiremend_measure::interval::{Interval, clopper_pearson};
+use wiremend_report::human;
+use wiremend_report::plot::{Axis, Plot, Scale, Unit};
+
+use super::transport::{RTO_MIN_NS, RoundTrip, Transport};
+use crate::ledger::number::{count, fraction, number, shown, time_ns};
+use crate::ledger::{Effort, Judgement, Outcome, Results, Run};
+use crate::papers::completion::{exact_ns, share_above, slowest};
+use crate::stress::{BACKWARD, FORWARD};
+
+/// What the scenario calls its variants.
+pub(super) const NO_LOSS: &str = "no loss";
+pub(super) const LOSS: &str = "loss";
+pub(super) const RETX: &str = "ReTx";
+pub(super) const RETX_ORDER: &str = "ReTx+Order";
+/// ReTx+Tail: the non-blocking mode of the prototype.
+pub(super) const RETX_TAIL: &str = "LinkGuardianNB";
+/// ReTx+Tail+Order: the ordered mode of the prototype.
+pub(super) const ALL: &str = "LinkGuardian";
+pub(super) const HARDENED: &str = "hardened";
+pub(super) const HARDENED_NB: &str = "hardened NB";
+/// With no more dummies than it needs.
+pub(super) const HARDENED_1: &str = "hardened, 1 dummy";
+/// Error correction, with little and much redundancy.
+pub(super) const FEC_25: &str = "fec(25,1)";
+pub(super) const FEC_5: &str = "fec(5,1)";
+
+/// All that protect flows in full.
+pub(super) const PROTECTED: [&str; 4] = [ALL, RETX_TAIL, HARDENED, HARDENED_NB];
+/// What figures and tables show of a flow size: the first six always.
+pub(super) const SHOWN: [&str; 8] = [NO_LOSS, LOSS, ALL, RETX_TAIL, HARDENED, HARDENED_NB, FEC_25, FEC_5];
+
+/// What the testbed lost at a nominal 1e-3. At 1e-3 itself it would be a coin toss whether 99.9 % of single-packet flows are spared.
+pub(super) const ACTUAL: f64 = 1.16e-3;
+
+/// How far a ratio may be from the printed one.
+pub(super) const PART: f64 = 0.1;
+/// Flows over a link that hides its losses take at most so many times as long as without loss, at any quantile.
+pub(super) const HIDDEN: f64 = 2.0;
+
+/// Flows of one size, one after the other.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Trial {
+    pub(super) flow_bytes: u32,
+    pub(super) flows: u32,
+    pub(super) transport: Transport,
+    pub(super) loss: f64,
+}
+
+impl Trial {
+    pub(super) fn new(flow_bytes: u32, effort: Effort, transport: impl Into<Transport>) -> Self {
+        let transport = transport.into();
+        let is_single = flow_bytes <= transport.packet_bytes();
+        let flows = match (effort, transport) {
+            (Effort::Quick, _) if is_single => 50_000,
+            (Effort::Quick, Transport::Rdma(_)) => 30_000,
+            (Effort::Quick, _) => 20_000,
+            (Effort::Full, Transport::Rdma(RoundTrip::Tcp)) => 100_000,
+            (Effort::Full, Transport::Dctcp | Transport::Bbr) if !is_single => 100_000,
+            (Effort::Full, _) => 300_000,
+        };
+        Self { flow_bytes, flows, transport, loss: ACTUAL }
+    }
+
+    pub(super) fn run(&self, variant: &'static str) -> Run {
+        let run = Run::of("claims/link-flows")
+            .variant(variant)
+            .set("workload.0.message", format!("{}B", self.flow_bytes))
+            .set("workload.0.count", self.flows)
+            .seconds(self.seconds(variant));
+        let run = self.transport.carry(run);
+        let is_lossy = variant != NO_LOSS;
+        if is_lossy { run.set("impair.0.rate", format!("{:e}", self.loss)) } else { run }
+    }
+
+    pub(super) fn runs(&self, variants: &[&'static str]) -> Vec<Run> {
+        variants.iter().map(|variant| self.run(variant)).collect()
+    }
+
+    pub(super) fn of<'a>(&self, results: &'a Results<'_>, variant: &'static str) -> &'a Outcome {
+        results.of(&self.run(variant))
+    }
+
+    pub(super) fn at(&self, results: &Results<'_>, variant: &'static str, quantile: f64) -> f64 {
+        exact_ns(self.of(results, variant), quantile)
+    }
+
+    /// How many times as long flows take over a link that does nothing about losses as over one that does, at 99.9 %.
+    pub(super) fn gain(&self, results: &Results<'_>, variant: &'static str) -> f64 {
+        self.at(results, LOSS, 0.999) / self.at(results, variant, 0.999)
+    }
+
+    /// What chance leaves open of it: the interval of 95 %, whatever the times are distributed like.
+    pub(super) fn gain_interval(&self, results: &Results<'_>, variant: &'static str) -> Interval {
+        let flows = self.of(results, variant).summary.flows;
+        let ranks = clopper_pearson(flows - flows / 1000, flows, 0.95);
+        let at = |variant, quantile| self.at(results, variant, quantile);
+        let gain = self.gain(results, variant);
+        Interval {
+            low: gain.min(at(LOSS, ranks.low) / at(variant, ranks.high)),
+            high: gain.max(at(LOSS, ranks.high) / at(variant, ranks.low)),
+        }
+    }
+
+    /// Both, for people to read.
+    pub(super) fn told_gain(&self, results: &Results<'_>, variant: &'static str) -> String {
+        if variant == LOSS {
+            return "1".to_owned();
+        }
+        let Interval { low, high } = self.gain_interval(results, variant);
+        format!("{} ({}…{})", shown(self.gain(results, variant)), shown(low), shown(high))
+    }
+
+    /// Flows that waited for a timer. Of TCP these are all that took so long: a probe may take the timer's place.
+    pub(super) fn waited(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+        let outcome = self.of(results, variant);
+        if self.transport.is_tcp() {
+            (share_above(outcome, RTO_MIN_NS) * outcome.summary.flows as f64).round() as u64
+        } else {
+            outcome.summary.flows_with_timeout.count
+        }
+    }
+
+    /// What all ways of protection must do: no timer fires.
+    pub(super) fn spares_timers(
+        &self,
+        judgement: &mut Judgement,
+        results: &Results<'_>,
+        variant: &'static str,
+    ) {
+        let name = self.named(variant);
+        let summary = &self.of(results, variant).summary;
+        let unfinished = summary.flows - summary.finished;
+        judgement.must(format!("flows that do not finish, {name}"), count(unfinished).is(0));
+        judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
+        if self.transport.is_tcp() {
+            let slowest = time_ns(self.at(results, variant, 1.0));
+            judgement.must(format!("slowest, {name}"), slowest.below(RTO_MIN_NS));
+        }
+    }
+
+    /// What keeps packets in order must do: flows do not show that frames were lost.
+    pub(super) fn hides_losses(
+        &self,
+        judgement: &mut Judgement,
+        results: &Results<'_>,
+        variant: &'static str,
+    ) {
+        let longer = self.at(results, variant, 0.999) / self.at(results, NO_LOSS, 0.999);
+        let what = format!("against no loss at 99.9 %, {}", self.named(variant));
+        judgement.must(what, number(longer).at_most(HIDDEN));
+    }
+
+    /// A variant of it, as checks call it.
+    pub(super) fn named(&self, variant: &str) -> String {
+        format!("{variant}, {}", self.transport.name())
+    }
+
+    /// Without protection so many flows wait for a timer that 99.9 % lies among them.
+    pub(super) fn timers_decide(&self, judgement: &mut Judgement, results: &Results<'_>) {
+        let share = self.waited(results, LOSS) as f64 / f64::from(self.flows);
+        let what = format!("flows that waited for a timer, {}", self.named(LOSS));
+        judgement.must(what, fraction(share).at_least(1e-3));
+    }
+
+    /// Packets that a host sends again.
+    pub(super) fn sent_again(&self, results: &Results<'_>, variant: &'static str) -> u64 {
+        self.of(results, variant).summary.retransmitted_packets
+    }
+
+    /// Headers, copies, parities and frames of the link's own, for each byte that the link carries anyway.
+    fn added(&self, results: &Results<'_>, variant: &'static str) -> f64 {
+        let outcome = self.of(results, variant);
+        let sum = outcome.summary.protection;
+        let added = sum.header_bytes + sum.resent.bytes + sum.own.bytes;
+        let carried: u64 = [FORWARD, BACKWARD].iter().map(|lane| outcome.lane(lane).tx_bytes).sum();
+        added as f64 / carried.saturating_sub(added).max(1) as f64
+    }
+
+    /// Quantiles, flows that waited, packets sent again, what it costs, and gain, for a table.
+    pub(super) fn row(&self, results: &Results<'_>, variant: &'static str) -> Vec<String> {
+        let mut row = vec![format!("{}, {variant}", self.transport.name())];
+        row.extend(QUANTILES.map(|quantile| human::time_ns(self.at(results, variant, quantile))));
+        row.push(human::count(self.waited(results, variant)));
+        row.push(human::count(self.sent_again(results, variant)));
+        row.push(format!("{} %", human::percent(self.added(results, variant))));
+        row.push(self.told_gain(results, variant));
+        row
+    }
+
+    /// The slowest flows, as the paper draws them.
+    pub(super) fn figure(&self, results: &Results<'_>, variants: &[&'static str], from: f64) -> Plot {
+        let curve = |&variant: &&'static str| slowest(variant, self.of(results, variant), from);
+        Plot { curves: variants.iter().map(curve).collect(), ..self.axes(from) }
+    }
+
+    /// The same without curves.
+    pub(super) fn axes(&self, from: f64) -> Plot {
+        Plot {
+            title: format!(
+                "The slowest {} % of flows of {} B: {}",
+                human::percent(1.0 - from),
+                self.flow_bytes,
+                self.transport.name()
+            ),
+            description:
+                "Cumulative distribution of completion times, with and without protection of the link."
+                    .to_owned(),
+            x: Axis::new("completion time", Scale::Log, Unit::TimeNs),
+            y: Axis::new("flows that took at most this long", Scale::Tail, Unit::Percent)
+                .with_range(from, 1.0 - 1.0 / f64::from(self.flows)),
+            curves: Vec::new(),
+        }
+    }
+
+    fn seconds(&self, variant: &str) -> f64 {
+        // Measured.
+        let per_packet = match variant {
+            NO_LOSS | LOSS => 0.5e-6,
+            HARDENED | HARDENED_NB | HARDENED_1 | FEC_25 | FEC_5 => 1.2e-6,
+            _ => 2.2e-6,
+        };
+        f64::from(self.flows)
+            * f64::from(self.flow_bytes.div_ceil(self.transport.packet_bytes()))
+            * per_packet
+    }
+}
+
+/// The heads of [`Trial::row`].
+pub(super) const COLUMNS: [&str; 9] = [
+    "",
+    "median",
+    "99 %",
+    "99.9 %",
+    "99.99 %",
+    "a timer or longer",
+    "sent again",
+    "added to the link",
+    "gain at 99.9 % (95 %)",
+];
+const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

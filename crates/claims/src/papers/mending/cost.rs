@@ -1,0 +1,174 @@
+//! J17: what the mechanisms cost in bandwidth.
+
+use wiremend_measure::{Added, VariantSummary};
+use wiremend_model::{Cost, Mend, cost, flow};
+use wiremend_report::human;
+
+use super::curves::{self, Mode, Panel, Table};
+use super::path::{self, Arrivals, Case, Flows};
+use crate::ledger::number::{count, fraction, number};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::gao::{MTU, sizes as frames, source};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J17",
+    title: "bandwidth that all mechanisms take",
+    source: source!("sections 4 and 6.3"),
+    paper: "All mechanisms together take less than 3 % of the bandwidth",
+    method: "Bytes of dummies and copies over the bytes of the flows' own frames. Reproduced if they are less than 3 % with All and \
+             AllOptimized in all runs of J15, and with 2 dummies, a NAK copy and a retransmission copy at β = 1/128 on one link; and if, \
+             for flows of 8 packets and of WebSearch each on its own queue pair, bytes of each mechanism are those of the exact form: \
+             dummies to the frame, copies inside the Poisson interval of how many packets and NAKs were copied. Held against the paper \
+             too: β = 0.01 on four links, and flows of a single packet",
+    runs,
+    judge,
+};
+
+const MOST: f64 = 0.03;
+/// So far apart that hardly any flow takes another's copy: the switch knows packets by their numbers alone.
+const APART: Arrivals = Arrivals::Apart(0.001);
+
+fn panels(effort: Effort) -> Vec<Panel> {
+    let of = |table, flows| curves::panels(Mode::PointToPoint, table, flows, &[1e-3, 1e-4], &[0.1, 0.6]);
+    let websearch = |flows| of(Table::WebSearch, flows);
+    match effort {
+        Effort::Quick => websearch(curves::QUICK_FLOWS),
+        Effort::Full => [websearch(curves::FULL_FLOWS), of(Table::DataMining, curves::FULL_FLOWS)].concat(),
+    }
+}
+
+fn case(flows: Flows, count: u32, links: u32, beta: f64, mechanism: &'static path::Mechanism) -> Case {
+    Case { flows, count, arrivals: APART, links, beta, mechanism }
+}
+
+/// As on the testbed.
+fn testbed(effort: Effort) -> Case {
+    let websearch = Flows::Table("websearch");
+    case(websearch, effort.choose(200, 2_000), 1, 1.0 / 128.0, &path::TESTBED)
+}
+
+/// Where 3 % are not enough.
+fn dear(effort: Effort) -> [(&'static str, Case); 2] {
+    let websearch = case(Flows::Table("websearch"), effort.choose(100, 1_000), 4, 1e-2, &path::ALL);
+    let single = case(Flows::Bytes(MTU), effort.choose(20_000, 200_000), 4, 1e-4, &path::ALL);
+    [("WebSearch, β = 0.01, four links", websearch), ("flows of a single packet", single)]
+}
+
+/// Where bytes are counted one by one.
+fn exact(effort: Effort) -> Vec<(&'static str, Case)> {
+    let short = |beta| case(Flows::Bytes(8 * MTU), effort.choose(20_000, 200_000), 4, beta, &path::ALL);
+    let [(name, long), _] = dear(effort);
+    let mut cases = vec![("8 packets, β = 0.01", short(1e-2)), (name, long)];
+    if effort == Effort::Full {
+        cases.push(("8 packets, β = 0.001", short(1e-3)));
+    }
+    cases
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let panels = panels(effort);
+    let mut runs = curves::runs(&panels, &[curves::ALL, curves::ALL_OPTIMIZED]);
+    runs.push(testbed(effort).run());
+    runs.extend(dear(effort).iter().map(|(_, case)| case.run()));
+    runs.extend(exact(effort).iter().map(|(_, case)| case.run()));
+    runs
+}
+
+/// Application bytes of the flows that finished.
+fn payload(summary: &VariantSummary) -> f64 {
+    summary.goodput_bps as f64 / 8.0 * summary.simulated_ns as f64 * 1e-9
+}
+
+/// What was added over the flows' own frames, whose number is that of full packets.
+fn share(summary: &VariantSummary, header_share: f64) -> f64 {
+    summary.added.bytes() as f64 / (payload(summary) * (1.0 + header_share))
+}
+
+/// Headers over payload, in flows of these sizes.
+fn header_share(case: &Case) -> f64 {
+    let reckoned = reckoned(case);
+    reckoned.flow.forward / case.mean_bytes() - 1.0
+}
+
+fn reckoned(case: &Case) -> Cost {
+    cost(&case.setting(), &case.path(), &case.sizes(), 1.0)
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let (mut rows, mut most) = (Vec::new(), 0.0_f64);
+    for panel in panels(results.effort()) {
+        for curve in [curves::ALL, curves::ALL_OPTIMIZED] {
+            let summary = &panel.of(results, curve).summary;
+            // Nearly all packets of these tables are full.
+            let taken = share(summary, f64::from(frames().header) / f64::from(MTU));
+            most = most.max(taken);
+            judgement.must(format!("{curve}, {}", panel.name()), fraction(taken).below(MOST));
+            rows.push(row(&format!("{curve}, {}", panel.name()), taken, &summary.added));
+        }
+    }
+    let testbed = testbed(results.effort());
+    let taken = share(&testbed.of(results).summary, header_share(&testbed));
+    judgement.must("2/1/1, WebSearch, β = 1/128 on one link", fraction(taken).below(MOST));
+    rows.push(row("2/1/1, WebSearch, β = 1/128 on one link", taken, &testbed.of(results).summary.added));
+    let mut dearest = Vec::new();
+    for (name, case) in dear(results.effort()) {
+        let taken = share(&case.of(results).summary, header_share(&case));
+        judgement.printed(
+            format!("All, {name}"),
+            fraction(taken).below(MOST),
+            "3 % are enough for these workloads at β up to 1e-3, not for all: three copies of each of the 4 % of packets that are lost \
+             at β = 0.01 on four links are 12 %, and two dummies behind a flow of a single packet are 14 % of it",
+        );
+        rows.push(row(&format!("All, {name}"), taken, &case.of(results).summary.added));
+        dearest.push(format!("{} % for {name}", human::percent(taken)));
+    }
+    for (name, case) in exact(results.effort()) {
+        bytes(&mut judgement, name, &case, results);
+    }
+    judgement.table(&["", "added", "dummies", "NAK copies", "retransmission copies"], rows);
+    judgement.finding(
+        format!(
+            "at most {} % in the runs of J15, {} % for 2/1/1 at 1/128 on one link; {}",
+            human::percent(most),
+            human::percent(taken),
+            dearest.join(", ")
+        ),
+        "A dummy is small and there are few tails, and only what is lost is copied",
+    )
+}
+
+fn row(name: &str, taken: f64, added: &Added) -> Vec<String> {
+    let parts = [added.dummies, added.nak_copies, added.retransmission_copies];
+    let mut row = vec![name.to_owned(), format!("{} %", human::percent(taken))];
+    row.extend(parts.map(|part| human::bytes(part.bytes as f64)));
+    row
+}
+
+/// Bytes of each mechanism against the exact form.
+fn bytes(judgement: &mut Judgement, name: &str, case: &Case, results: &Results<'_>) {
+    let summary = &case.of(results).summary;
+    let (added, flows) = (&summary.added, summary.flows as f64);
+    let reckoned = reckoned(case);
+    let sizes = frames();
+    let Mend { nak_copies, retransmission_copies, .. } = case.mechanism.mend;
+    // Losses follow packets, and the flows that were drawn have more or less of them than the table on average.
+    let scale = payload(summary) / flow::mean_bytes(&case.sizes());
+    judgement.must(
+        format!("bytes of dummies, {name}"),
+        number(added.dummies.bytes as f64).near(reckoned.dummies.forward * flows, 0.0),
+    );
+    // How many NAKs and packets were copied, from the bytes that this took.
+    let naks = f64::from(nak_copies) * f64::from(sizes.answer);
+    judgement.must(
+        format!("bytes of NAK copies, in NAKs, {name}"),
+        count((added.nak_copies.bytes as f64 / naks).round() as u64)
+            .expected(reckoned.nak_copies.backward * scale / naks),
+    );
+    let packets = f64::from(retransmission_copies) * f64::from(sizes.middle());
+    judgement.must(
+        format!("bytes of retransmission copies, in packets, {name}"),
+        count((added.retransmission_copies.bytes as f64 / packets).round() as u64)
+            .expected(reckoned.retransmission_copies.forward * scale / packets),
+    );
+}

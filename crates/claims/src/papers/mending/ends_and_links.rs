@@ -1,0 +1,179 @@
+//! W1: mend the ends, the links, or both? J15's flows once more, over links that mend themselves.
+
+use wiremend_report::human;
+use wiremend_report::plot::{Bar, Bars, Plot};
+
+use super::curves::{
+    ALL, BOTH, LINKS, LINKS_NB, Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of,
+};
+use crate::ledger::number::{count, number, shown};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::{distribution, exact_ns};
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "W1",
+    title: "mending the ends, the links, or both",
+    source: "our own question",
+    paper: "J15 leaves a case that mending the ends does not help: at β = 1e-3 and U = 0.6, go-back-N alone asks for more than the link carries. \
+            Do links that mend their own losses help there, what does that cost in bytes and buffers, and is anything left for the ends?",
+    method: "J15's setting and flows, fewer of them (1000 of WebSearch and 300 of DataMining; quick: 100 of WebSearch, β = 1e-3). Links: all links between switches run \
+             the hardened link protocol in order, LinksNb without order, Both: in order, with all mechanisms at the ends. Yes (reproduced) if with Links and with \
+             Both no timer fires and the median, the 99 % quantile and the slowest flow are at most 1.25 times those without loss in every case, \
+             while at β = 1e-3 and U = 0.6 All takes at least 1.5 times as long at 99 %; if Both is as Links within 5 %; and if LinksNb, which \
+             leaves the order to go-back-N, is there no better than All. Bytes are those on all links beyond those without loss; \
+             buffers are the largest of any port",
+    runs,
+    judge,
+};
+
+const COMPARED: [&str; 6] = [NO_LOSS, NONE, ALL, LINKS, LINKS_NB, BOTH];
+/// What mends something.
+const MENDED: [&str; 4] = [ALL, LINKS, LINKS_NB, BOTH];
+
+const QUANTILES: [(&str, f64); 3] = [("median", 0.5), ("99 %", 0.99), ("slowest", 1.0)];
+const AS_CLEAN: f64 = 1.25;
+const WORSE: f64 = 1.5;
+const SAME: f64 = 0.05;
+
+fn all_panels(effort: Effort) -> Vec<Panel> {
+    let of = |table, flows, betas| panels(Mode::PointToPoint, table, flows, betas, &[0.1, 0.6]);
+    match effort {
+        Effort::Quick => of(Table::WebSearch, 100, &[1e-3]),
+        Effort::Full => {
+            let betas = &[1e-3, 1e-4];
+            [of(Table::WebSearch, 1000, betas), of(Table::DataMining, 300, betas)].concat()
+        }
+    }
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    runs_of(&all_panels(effort), &COMPARED)
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let (mut rows, mut told, mut furthest) = (Vec::new(), Vec::new(), 0.0_f64);
+    let (mut cheapest, mut dearest) = (f64::INFINITY, 0.0_f64);
+    for panel in all_panels(results.effort()) {
+        rows.extend(COMPARED.iter().map(|curve| row(&panel, results, curve)));
+        for curve in [LINKS, BOTH] {
+            furthest = furthest.max(as_clean(&mut judgement, &panel, results, curve));
+        }
+        nothing_left(&mut judgement, &panel, results);
+        if panel.is_overloaded() {
+            told.push(where_ends_fail(&mut judgement, &panel, results));
+        }
+        let cost = added(&panel, results, LINKS);
+        (cheapest, dearest) = (cheapest.min(cost), dearest.max(cost));
+        judgement.plot(&panel.file("w1"), &figure(&panel, results));
+    }
+    judgement.bars("w1-bytes", &bytes(results));
+    judgement
+        .table(&["", "median", "99 %", "slowest", "timeouts", "bytes added", "TX buffer", "RX buffer"], rows);
+    judgement.finding(
+        format!(
+            "Yes: over links that mend themselves the median, 99 % and the slowest flow are at most {} times those without loss. At β = 1e-3 and \
+             U = 0.6, {}. Links put {} to {} % more bytes on the links, most of them frames of their own that wait for all others",
+            shown(furthest),
+            told.join("; "),
+            human::percent(cheapest),
+            human::percent(dearest)
+        ),
+        "A link sends one frame again within its own round trip, where go-back-N sends all of the path's again; and as nothing is lost on the path, \
+         nothing is left for the ends to mend. Without order there is: go-back-N takes a late frame for a lost one",
+    )
+}
+
+/// How much longer flows take than without loss, at worst.
+fn as_clean(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
+    let name = format!("{curve}, {}", panel.name());
+    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+    let summary = &mended.summary;
+    judgement
+        .must(format!("flows that do not finish, {name}"), count(summary.flows - summary.finished).is(0));
+    judgement.must(format!("timeouts, {name}"), count(summary.timeouts.total()).is(0));
+    let ratios = QUANTILES.map(|(what, quantile)| {
+        let ratio = exact_ns(mended, quantile) / exact_ns(clean, quantile);
+        judgement.must(format!("{what} against NoLoss, {name}"), number(ratio).at_most(AS_CLEAN));
+        ratio
+    });
+    ratios.into_iter().fold(0.0, f64::max)
+}
+
+fn nothing_left(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
+    let [links, both] = [LINKS, BOTH].map(|curve| panel.of(results, curve));
+    for (what, quantile) in QUANTILES {
+        let ratio = exact_ns(both, quantile) / exact_ns(links, quantile);
+        judgement
+            .must(format!("{what}, Both against Links, {}", panel.name()), number(ratio).near(1.0, SAME));
+    }
+}
+
+fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) -> String {
+    let at_99 = |curve| exact_ns(panel.of(results, curve), 0.99);
+    let [ends, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
+    judgement.must(format!("All against NoLoss at 99 %, {}", panel.name()), number(ends).at_least(WORSE));
+    judgement.must(
+        format!("LinksNb against All at 99 %, {}", panel.name()),
+        number(unordered / ends).at_least(1.0),
+    );
+    format!(
+        "99 % of {} take {} times as long with links mended, {} without order, {} with ends mended",
+        panel.table.name(),
+        shown(links),
+        shown(unordered),
+        shown(ends)
+    )
+}
+
+/// Bytes on all links beyond those without loss, as a part of these.
+fn added(panel: &Panel, results: &Results<'_>, curve: &'static str) -> f64 {
+    let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve).bytes_on_links() as f64);
+    mended / clean - 1.0
+}
+
+fn row(panel: &Panel, results: &Results<'_>, curve: &'static str) -> Vec<String> {
+    let outcome: &Outcome = panel.of(results, curve);
+    let mut row = vec![format!("{}, {curve}", panel.name())];
+    row.extend(QUANTILES.map(|(_, quantile)| human::time_ns(exact_ns(outcome, quantile))));
+    let protection = &outcome.summary.protection;
+    row.push(human::count(outcome.summary.timeouts.total()));
+    row.push(format!("{} %", human::percent(added(panel, results, curve))));
+    row.extend(
+        [protection.tx_buffer_bytes_max, protection.rx_buffer_bytes_max]
+            .map(|bytes| human::bytes(bytes as f64)),
+    );
+    row
+}
+
+fn figure(panel: &Panel, results: &Results<'_>) -> Plot {
+    let curve = |&name: &&'static str| distribution(name, panel.of(results, name));
+    Plot {
+        title: format!("Ends, links or both: {}", panel.name()),
+        description: "Cumulative distribution of completion times with ends mended, links mended, and both."
+            .to_owned(),
+        curves: COMPARED.iter().map(curve).collect(),
+        ..blank(panel.flows)
+    }
+}
+
+/// What was added to the links where most is, by who added it.
+fn bytes(results: &Results<'_>) -> Bars {
+    let panel =
+        all_panels(results.effort()).into_iter().find(Panel::is_overloaded).expect("there is such a case");
+    let bar = |curve: &'static str| {
+        let [clean, mended] = [NO_LOSS, curve].map(|curve| panel.of(results, curve));
+        let protection = &mended.summary.protection;
+        let all = mended.bytes_on_links().saturating_sub(clean.bytes_on_links());
+        let hosts = all.saturating_sub(protection.bytes());
+        let parts = [hosts, protection.header_bytes, protection.resent.bytes, protection.own.bytes];
+        Bar { name: curve.to_owned(), counts: parts.map(|bytes| bytes / 1000).to_vec() }
+    };
+    let parts = ["sent by hosts", "link headers", "sent again by links", "links' own frames"];
+    Bars {
+        title: format!("Kilobytes added to all links: {}", panel.name()),
+        description: "What mending adds to the bytes on links, by who adds it.".to_owned(),
+        parts: parts.map(str::to_owned).to_vec(),
+        bars: MENDED.map(bar).to_vec(),
+    }
+}

@@ -1,0 +1,115 @@
+//! J14: completion times over links that corrupt, with nothing done about it.
+
+use wiremend_report::human;
+use wiremend_report::plot::Plot;
+
+use super::curves::{Mode, NO_LOSS, NONE, Panel, Table, blank, panels, runs as runs_of};
+use crate::ledger::number::{ascending, count, number, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::completion::{distribution, quantile_ns, share_above};
+use crate::papers::gao::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J14",
+    title: "long completion times over links that corrupt",
+    source: source!("section 6.2, Fig. 10"),
+    paper: "10 000 flows of WebSearch at a load of 10 % and 60 %: even a small corruption (β = 1e-3) makes extremely long completion \
+            times and distorts their distribution, the more so at the higher load",
+    method: "Clos with k = 4, point to point across pods, all links between switches corrupting, one queue pair, timeout code 14. \
+             Reproduced if at β = 1e-3 and both loads the 99.9 % quantile is at least 10 times that without loss and some \
+             flow takes longer than the timer, if the 99.9 % quantile grows with β but for 10 %, and if at β = 1e-3 median and \
+             99.9 % quantile are larger at the higher load",
+    runs,
+    judge,
+};
+
+const LOADS: [f64; 2] = [0.1, 0.6];
+/// The rate of which the paper speaks.
+const NAMED: f64 = 1e-3;
+const LONGER: f64 = 10.0;
+const SLACK: f64 = 0.1;
+const LONG_NS: f64 = 1e7;
+
+fn betas(effort: Effort) -> &'static [f64] {
+    effort.choose(&[1e-4, 1e-3], &[1e-6, 1e-5, 1e-4, 1e-3])
+}
+
+fn at(effort: Effort, load: f64) -> Vec<Panel> {
+    let flows = effort.choose(super::curves::QUICK_FLOWS, super::curves::FULL_FLOWS);
+    panels(Mode::PointToPoint, Table::WebSearch, flows, betas(effort), &[load])
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    LOADS.iter().flat_map(|&load| runs_of(&at(effort, load), &[NO_LOSS, NONE])).collect()
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let (mut measured, mut rows, mut worst) = (Vec::new(), Vec::new(), Vec::new());
+    for load in LOADS {
+        let panels = at(results.effort(), load);
+        let clean = panels[0].of(results, NO_LOSS);
+        let mut rising = vec![(NO_LOSS.to_owned(), quantile_ns(clean, 0.999))];
+        for panel in &panels {
+            let outcome = panel.of(results, NONE);
+            let tail = quantile_ns(outcome, 0.999);
+            rising.push((format!("β = {:e}", panel.beta), tail));
+            rows.push(vec![
+                panel.name(),
+                human::time_ns(quantile_ns(outcome, 0.5)),
+                human::time_ns(tail),
+                format!("{} %", human::percent(share_above(outcome, LONG_NS))),
+                human::count(outcome.summary.timeouts.total()),
+            ]);
+            let lost = outcome.summary.flows - outcome.summary.finished;
+            judgement.must(format!("flows that do not finish, {}", panel.name()), count(lost).is(0));
+            if panel.beta == NAMED {
+                let ratio = tail / quantile_ns(clean, 0.999);
+                judgement.must(
+                    format!("99.9 % against no loss, U = {load}, β = 1e-3"),
+                    number(ratio).at_least(LONGER),
+                );
+                let slowest = outcome.summary.fct_ns.map_or(0.0, |fct| fct.max);
+                judgement.must(
+                    format!("slowest flow, U = {load}, β = 1e-3"),
+                    time_ns(slowest).at_least(super::curves::RTO_NS),
+                );
+                worst.push([quantile_ns(outcome, 0.5), tail]);
+                measured.push(format!(
+                    "at U = {load} and β = 1e-3 the median is {} and the 99.9 % quantile {}, {} times that without loss; {} % of \
+                     flows take more than 10 ms",
+                    human::time_ns(quantile_ns(outcome, 0.5)),
+                    human::time_ns(tail),
+                    shown(ratio),
+                    human::percent(share_above(outcome, LONG_NS))
+                ));
+            }
+        }
+        let rising: Vec<_> = rising.iter().map(|(name, ns)| (name.as_str(), time_ns(*ns))).collect();
+        judgement.must(format!("99.9 %, U = {load}"), ascending(&rising, SLACK));
+        judgement.plot(&format!("j14-u{:.0}", load * 100.0), &figure(results, load));
+    }
+    for (quantile, name) in ["median", "99.9 %"].iter().enumerate() {
+        let numbers = [("U = 0.1", time_ns(worst[0][quantile])), ("U = 0.6", time_ns(worst[1][quantile]))];
+        judgement.must(format!("{name} at β = 1e-3"), ascending(&numbers, 0.0));
+    }
+    judgement.table(&["", "median", "99.9 %", "above 10 ms", "timeouts"], rows);
+    judgement.finding(
+        measured.join("; "),
+        "A timeout of 67 ms stops the queue pair and all flows behind: at a higher load there are more of them, and they take longer to \
+         clear",
+    )
+}
+
+fn figure(results: &Results<'_>, load: f64) -> Plot {
+    let panels = at(results.effort(), load);
+    let mut curves = vec![distribution(NO_LOSS, panels[0].of(results, NO_LOSS))];
+    let curve = |panel: &Panel| distribution(&format!("β = {:e}", panel.beta), panel.of(results, NONE));
+    curves.extend(panels.iter().map(curve));
+    Plot {
+        title: format!("Completion times: WebSearch, U = {load}, nothing done"),
+        description: "Cumulative distribution of completion times at several rates of corruption.".to_owned(),
+        curves,
+        ..blank(panels[0].flows)
+    }
+}

@@ -1,0 +1,103 @@
+//! J16: completion times with mechanisms, full mesh.
+
+use wiremend_report::human;
+
+use super::curves::{
+    ALL, ALL_OPTIMIZED, APART, CLOSE, CURVES, Distance, Mode, NONE, Panel, QUANTILES, SINGLE, Table, panels,
+    runs as runs_of, summary_row,
+};
+use crate::ledger::number::{ascending, fraction, number, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Results, Run};
+use crate::papers::completion::quantile_ns;
+use crate::papers::gao::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J16",
+    title: "completion times with mechanisms, full mesh",
+    source: source!("section 6.3, Fig. 14"),
+    paper: "All hosts send to all others: as point to point, the distribution with all mechanisms is close to that without loss",
+    method: "As J15, WebSearch, each flow between two hosts at random, one queue pair for each two. All is close to NoLoss if the two \
+             distributions are nowhere more than 20 % of the flows apart and the 99 % quantile is at most half a decade (3.2 times) longer; \
+             the 99.9 % quantile, which the paper's linear axis does not show, is in the table. Reproduced if All is close to NoLoss but at \
+             β = 1e-3 and U = 0.6; if at β = 1e-3 All has at most 3 % of the timeouts of None and at β = 1e-4 none, and each single mechanism \
+             leaves some at β = 1e-3; if at β = 1e-3 and U = 0.1 None is at 99.9 % at least 10 times as long as NoLoss and twice as long as \
+             All; and if AllOptimized is at most 25 % longer than All up to the 99 % quantile",
+    runs,
+    judge,
+};
+
+const SLACK: f64 = 0.25;
+const WORSE: f64 = 2.0;
+const LONGER: f64 = 10.0;
+const LEFT: f64 = 0.03;
+
+fn all_panels(effort: Effort) -> Vec<Panel> {
+    let flows = effort.choose(400, super::curves::FULL_FLOWS);
+    let of = |betas: &[f64], loads: &[f64]| panels(Mode::FullMesh, Table::WebSearch, flows, betas, loads);
+    effort.choose(of(&[1e-3], &[0.1]), of(&[1e-3, 1e-4], &[0.1, 0.6]))
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    runs_of(&all_panels(effort), &CURVES)
+}
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let effort = results.effort();
+    let (mut rows, mut measured) = (Vec::new(), Vec::new());
+    for panel in all_panels(effort) {
+        rows.extend(CURVES.map(|curve| summary_row(&panel, results, curve)));
+        let name = panel.name();
+        let all = Distance::of(&panel, results, ALL);
+        if !panel.is_overloaded() {
+            judgement.must(format!("All and NoLoss apart, {name}"), fraction(all.apart).at_most(APART));
+            judgement.must(format!("All against NoLoss at 99 %, {name}"), number(all.at_99).at_most(CLOSE));
+        }
+        let timeouts = |curve: &'static str| panel.of(results, curve).summary.timeouts.total();
+        let most = if panel.beta > 9e-4 { LEFT * timeouts(NONE) as f64 } else { 0.0 };
+        judgement.must(format!("timeouts with All, {name}"), number(timeouts(ALL) as f64).at_most(most));
+        measured.push(format!(
+            "{name}: {} % of the flows apart, 99 % quantile {} times and 99.9 % quantile {} times as long, {} timeouts instead of {} ({} \
+             copies went to another connection's packet)",
+            human::percent(all.apart),
+            shown(all.at_99),
+            shown(all.at_999),
+            timeouts(ALL),
+            timeouts(NONE),
+            panel.of(results, ALL).summary.added.false_matches
+        ));
+        if panel.beta > 9e-4 {
+            if !panel.is_overloaded() {
+                lossy(&mut judgement, &panel, results);
+            }
+            // In few flows no NAK is lost that copies of retransmissions alone could fail at.
+            let singles = SINGLE.into_iter().filter(|&curve| effort == Effort::Full || curve != "Twice");
+            for curve in singles {
+                let left = number(timeouts(curve) as f64).at_least(1.0);
+                judgement.must(format!("timeouts with {curve} alone, {name}"), left);
+            }
+        }
+        for (what, quantile) in QUANTILES.into_iter().take(3) {
+            let time = |curve| (curve, time_ns(quantile_ns(panel.of(results, curve), quantile)));
+            judgement.must(format!("{what}, {name}"), ascending(&[ALL_OPTIMIZED, ALL].map(time), SLACK));
+        }
+        judgement.plot(&panel.file("j16"), &panel.figure(results, &CURVES));
+    }
+    judgement.table(&["", "median", "90 %", "99 %", "99.9 %", "timeouts", "busiest link"], rows);
+    judgement.finding(
+        measured.join("; "),
+        "Hardly a timeout is left: only where a switch gave the copies to another connection's packet, since it knows packets by \
+         their number alone. What remains is what go-back-N sends again, which queues in the network make more, since they make \
+         the round trip longer",
+    )
+}
+
+/// What mechanisms are good for where links have room.
+fn lossy(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
+    let tail = |curve| quantile_ns(panel.of(results, curve), 0.999);
+    let name = panel.name();
+    judgement
+        .must(format!("None against All at 99.9 %, {name}"), number(tail(NONE) / tail(ALL)).at_least(WORSE));
+    let none = Distance::of(panel, results, NONE);
+    judgement.must(format!("None against NoLoss at 99.9 %, {name}"), number(none.at_999).at_least(LONGER));
+}

@@ -1,0 +1,127 @@
+//! J11 to J13: a ping-pong of one packet each way, whose every loss is one of a tail (section 6.2 and 6.3, Figs. 11 and 15).
+
+mod ablation;
+mod accelerated;
+mod bare;
+mod mended;
+
+use wiremend_measure::VariantSummary;
+use wiremend_model::{Cause, Expected, FlowSize, Mend, Next, Nic, Path, Rewind, Setting};
+use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
+
+use crate::cause::counted;
+use crate::ledger::number::{count, shown};
+use crate::ledger::{Claim, Effort, Judgement, Results, Run};
+use crate::papers::gao::{MTU, bit_error_rate, sizes};
+
+pub(super) const CLAIMS: &[Claim] = &[bare::CLAIM, mended::CLAIM, ablation::CLAIM];
+pub(super) const ACCELERATED: Claim = accelerated::CLAIM;
+
+/// One packet in so many is lost.
+const RATES: [u32; 7] = [8192, 4096, 2048, 1024, 512, 256, 128];
+/// A request and its reply.
+const MESSAGES: f64 = 2.0;
+
+/// A ping-pong over a switch that loses one packet in `one_in`, or none.
+#[derive(Clone, Copy)]
+struct PingPong {
+    one_in: Option<u32>,
+    mend: Mend,
+}
+
+impl PingPong {
+    fn new(one_in: u32, mend: Mend) -> Self {
+        Self { one_in: Some(one_in), mend }
+    }
+
+    fn run(self, effort: Effort) -> Run {
+        self.run_of(effort.choose(200_000, 10_000_000))
+    }
+
+    fn run_of(self, iterations: u32) -> Run {
+        let rate = self.one_in.map_or("0".to_owned(), |n| bit_error_rate(1.0 / f64::from(n)));
+        Run::of("claims/ping-pong")
+            .set("workload.0.iterations", iterations)
+            .set("impair.0.rate", &rate)
+            .set("impair.1.rate", rate)
+            .set("mend.dummies", self.mend.dummies)
+            .set("mend.nak_copies", self.mend.nak_copies)
+            .set("mend.retransmission_copies", self.mend.retransmission_copies)
+            .seconds(f64::from(iterations) * 2e-6)
+    }
+
+    fn summary<'a>(self, results: &'a Results<'_>) -> &'a VariantSummary {
+        &results.of(&self.run(results.effort())).summary
+    }
+
+    /// Timeouts of an iteration, by the exact model.
+    fn exact(self) -> Expected {
+        let Some(one_in) = self.one_in else { return Expected::default() };
+        let nic = Nic { rewind: Rewind::Once, ..Nic::default() };
+        let bare = Setting::new(sizes(), 1.0 / f64::from(one_in), self.mend);
+        let setting = Setting { next: Next::CLOSED_LOOP, nic, ..bare };
+        let path = Path::between_switches(1, 1.0);
+        let mut expected = wiremend_model::expected(&setting, &path, &[FlowSize::only(MTU, MTU)]);
+        expected.timeouts = expected.timeouts.map(|timeouts| timeouts * MESSAGES);
+        expected
+    }
+
+    /// What was counted agrees with the model, cause by cause.
+    fn agree(self, judgement: &mut Judgement, results: &Results<'_>, what: &str) {
+        let summary = self.summary(results);
+        let iterations = summary.flows as f64;
+        for cause in Cause::ALL {
+            let expected = self.exact().timeouts[cause as usize] * iterations;
+            let what = format!("timeouts, {}, {what}", cause.name());
+            judgement.must(what, count(summary.timeouts.of(counted(cause))).expected(expected));
+        }
+    }
+}
+
+/// Timeouts in 100 000 iterations, as the paper counts them.
+fn per_100_000(summary: &VariantSummary) -> f64 {
+    summary.timeouts.total() as f64 * 1e5 / summary.flows.max(1) as f64
+}
+
+/// Mean, 99.9th percentile and largest latency against the rate: Figs. 11 and 15 are made of these.
+fn latencies(title: &str, results: &Results<'_>, mend: Mend) -> Plot {
+    let of = |value: fn(&VariantSummary) -> f64| {
+        let point =
+            |one_in: u32| (1.0 / f64::from(one_in), value(PingPong::new(one_in, mend).summary(results)));
+        RATES.map(point).to_vec()
+    };
+    let curve = |name: &str, points| Curve { name: name.to_owned(), points, line: Line::Marked };
+    Plot {
+        title: title.to_owned(),
+        description: "Latency of an iteration against the probability that a packet is lost.".to_owned(),
+        x: Axis::new("packets lost", Scale::Log, Unit::Number),
+        y: Axis::new("latency", Scale::Log, Unit::TimeNs),
+        curves: vec![
+            curve("mean", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.mean))),
+            curve("99.9th percentile", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.p999))),
+            curve("largest", of(|summary| summary.fct_ns.map_or(0.0, |fct| fct.max))),
+        ],
+    }
+}
+
+/// A row of the table of counts.
+fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> {
+    let summary = ping_pong.summary(results);
+    let iterations = summary.flows as f64;
+    let counts = Cause::ALL.map(|cause| {
+        format!(
+            "{} ({})",
+            summary.timeouts.of(counted(cause)),
+            shown(ping_pong.exact().timeouts[cause as usize] * iterations)
+        )
+    });
+    let fct = summary.fct_ns;
+    let time = |value: Option<f64>| value.map_or(String::new(), wiremend_report::human::time_ns);
+    let mut row = vec![what];
+    row.extend(counts);
+    row.extend([time(fct.map(|fct| fct.mean)), time(fct.map(|fct| fct.p999)), time(fct.map(|fct| fct.max))]);
+    row
+}
+
+const COLUMNS: [&str; 8] =
+    ["", "tail packet (model)", "tail ACK (model)", "NAK (model)", "twice (model)", "mean", "p99.9", "max"];

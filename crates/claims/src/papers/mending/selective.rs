@@ -1,0 +1,178 @@
+//! J19: what is left for the mechanisms when NICs repeat selectively.
+
+use wiremend_measure::TimeoutCause;
+use wiremend_report::human;
+use wiremend_report::plot::{Bar, Bars};
+
+use super::path::{ALL, Arrivals, Case, DUMMY, Flows, Mechanism, NAK, NONE, REPEAT, TESTBED, TWICE};
+use crate::ledger::number::{count, fraction, number, shown, time_ns};
+use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
+use crate::papers::completion::exact_ns;
+use crate::papers::gao::source;
+
+pub(super) const CLAIM: Claim = Claim {
+    id: "J19",
+    title: "the mechanisms beside selective repeat",
+    source: source!("section 7.1"),
+    paper: "With selective repeat in place of go-back-N, what copies of NAKs and of retransmissions do depends on how it is implemented; dummies keep their use. No numbers are given",
+    method: "J18's path, four links that corrupt a full frame with 5e-3, flows of 8 and 64 packets (100 000 and 20 000; quick: 10 000 and 2000) by go-back-N and by selective repeat (IRN), with each mechanism and with all. \
+             Of timeouts by cause with selective repeat, reproduced if copies of NAKs spare none, within a fifth beside what chance leaves open; if copies of retransmissions leave at most 40 % of those after a second loss; if a dummy leaves at most 10 % of those of tails with 8 packets and 60 % with 64, and at most 20 % with 64 where a fifth is corrupted; if all \
+             together take 99.9 % of the flows of 8 packets to at most a fifth; and if of the flows of 64 packets they leave more than five times the timeouts that they leave go-back-N, which yet take less than 1 ms each",
+    runs,
+    judge,
+};
+
+const MECHANISMS: [&Mechanism; 7] = [&NONE, &NAK, &TWICE, &DUMMY, &REPEAT, &ALL, &TESTBED];
+const GO_BACK_N: &str = "go-back-n";
+const SELECTIVE: &str = "selective-repeat";
+const PACKETS: [u32; 2] = [8, 64];
+const BETA: f64 = 5e-3;
+/// Where two losses in one flow are rare.
+const RARE: f64 = 1e-3;
+const RARE_TAILS_LEFT: f64 = 0.2;
+
+/// What is of no use spares at most this part of all timeouts, beside what chance leaves open.
+const OF_NO_USE: f64 = 0.2;
+const TWICE_LEFT: f64 = 0.4;
+const TAILS_LEFT: [f64; 2] = [0.1, 0.6];
+const SOONER: f64 = 0.2;
+const LEFT_MORE: f64 = 5.0;
+const SHORT_NS: f64 = 1e6;
+
+fn case(mechanism: &'static Mechanism, packets: u32, effort: Effort) -> Case {
+    let count =
+        if packets == PACKETS[0] { effort.choose(10_000, 100_000) } else { effort.choose(2000, 20_000) };
+    let flows = Flows::Bytes(packets * 1024);
+    Case { flows, count, arrivals: Arrivals::Apart(0.01), links: 4, beta: BETA, mechanism }
+}
+
+fn run(recovery: &str, mechanism: &'static Mechanism, packets: u32, effort: Effort) -> Run {
+    case(mechanism, packets, effort).run().set("transport.recovery", recovery)
+}
+
+/// Flows of 64 packets where less is corrupted, by selective repeat.
+fn rare(mechanism: &'static Mechanism, effort: Effort) -> Run {
+    let rare = Case { beta: RARE, count: effort.choose(5000, 20_000), ..case(mechanism, PACKETS[1], effort) };
+    rare.run().set("transport.recovery", SELECTIVE)
+}
+
+fn runs(effort: Effort) -> Vec<Run> {
+    let mut runs = vec![rare(&NONE, effort), rare(&DUMMY, effort)];
+    for recovery in [GO_BACK_N, SELECTIVE] {
+        for packets in PACKETS {
+            runs.extend(MECHANISMS.map(|mechanism| run(recovery, mechanism, packets, effort)));
+        }
+    }
+    runs
+}
+
+/// Timeouts of some causes.
+fn timeouts(outcome: &Outcome, causes: &[TimeoutCause]) -> f64 {
+    causes.iter().map(|&cause| outcome.summary.timeouts.of(cause)).sum::<u64>() as f64
+}
+
+const TAILS: [TimeoutCause; 2] = [TimeoutCause::TailPacket, TimeoutCause::TailAck];
+
+fn judge(results: &Results<'_>) -> Finding {
+    let mut judgement = Judgement::new();
+    let of = |recovery, mechanism, packets| results.of(&run(recovery, mechanism, packets, results.effort()));
+    let mut told = Vec::new();
+    for (packets, tails_left) in PACKETS.into_iter().zip(TAILS_LEFT) {
+        let of = |mechanism| of(SELECTIVE, mechanism, packets);
+        let left = |mechanism, causes: &[TimeoutCause]| {
+            timeouts(of(mechanism), causes) / timeouts(of(&NONE), causes).max(1.0)
+        };
+        let [naks, twice, tails, all] = [
+            left(&NAK, &TimeoutCause::ALL),
+            left(&TWICE, &[TimeoutCause::Twice]),
+            left(&DUMMY, &TAILS),
+            left(&ALL, &TimeoutCause::ALL),
+        ];
+        let name = format!("{packets} packets");
+        let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
+        judgement.must(
+            format!("timeouts with NAK copies, as many as without, {name}"),
+            count(with).about(without as f64, OF_NO_USE),
+        );
+        judgement.must(format!("second losses left by copies, {name}"), fraction(twice).at_most(TWICE_LEFT));
+        judgement.must(format!("tails left by a dummy, {name}"), fraction(tails).at_most(tails_left));
+        let unfinished =
+            MECHANISMS.map(|mechanism| of(mechanism).summary.flows - of(mechanism).summary.finished);
+        judgement.must(format!("flows that do not finish, {name}"), count(unfinished.iter().sum()).is(0));
+        told.push(format!(
+            "{packets} packets: NAK copies leave {} % of all timeouts, copies of retransmissions {} % of those after a second loss, a dummy {} % of those of tails, all together {} % of all",
+            human::percent(naks),
+            human::percent(twice),
+            human::percent(tails),
+            human::percent(all)
+        ));
+    }
+    let sooner =
+        exact_ns(of(SELECTIVE, &ALL, PACKETS[0]), 0.999) / exact_ns(of(SELECTIVE, &NONE, PACKETS[0]), 0.999);
+    judgement.must("99.9 % of flows of 8 packets, All over None", fraction(sooner).at_most(SOONER));
+    let [go_back_n, selective] =
+        [GO_BACK_N, SELECTIVE].map(|recovery| timeouts(of(recovery, &ALL, PACKETS[1]), &TimeoutCause::ALL));
+    judgement.must(
+        "timeouts that All leaves, over go-back-N's",
+        number(selective / go_back_n.max(1.0)).at_least(LEFT_MORE),
+    );
+    let [bare, dummy] = [&NONE, &DUMMY].map(|of| timeouts(results.of(&rare(of, results.effort())), &TAILS));
+    let rare_tails = dummy / bare.max(1.0);
+    judgement.must(
+        "tails left by a dummy, 64 packets, a fifth corrupted",
+        fraction(rare_tails).at_most(RARE_TAILS_LEFT),
+    );
+    let longest = exact_ns(of(SELECTIVE, &ALL, PACKETS[1]), 0.999);
+    judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(SHORT_NS));
+    judgement.table(
+        &["", "tail packet", "tail ACK", "NAK", "twice", "other", "99 %", "99.9 %", "bytes added"],
+        rows(results),
+    );
+    for packets in PACKETS {
+        judgement.bars(&format!("j19-{packets}-packets"), &bars(results, packets));
+    }
+    judgement.finding(
+        format!(
+            "{}. With all of them 99.9 % of flows of 8 packets take {} of what they take with none; of 64 packets {} timeouts are left ({} with go-back-N), and 99.9 % take {}; with a fifth of the corruption a dummy leaves {} % of those of tails",
+            told.join("; "),
+            shown(sooner),
+            human::count(selective as u64),
+            human::count(go_back_n as u64),
+            human::time_ns(longest),
+            human::percent(rare_tails)
+        ),
+        "Each packet behind a gap says what is missing, so that a lost NAK is none. A sender that is recovering does not begin again before it is done (IRN): what is lost twice, or lost as the tail of a flow that recovers, \
+         waits for a timer, dummy or not; and switches copy only the first packet that follows a NAK. But the timer is of 100 to 320 µs, where go-back-N's has 67 ms",
+    )
+}
+
+fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for packets in PACKETS {
+        for recovery in [GO_BACK_N, SELECTIVE] {
+            for mechanism in MECHANISMS {
+                let outcome = results.of(&run(recovery, mechanism, packets, results.effort()));
+                let mut row = vec![format!("{packets} packets, {recovery}, {}", mechanism.name)];
+                row.extend(TimeoutCause::ALL.map(|cause| human::count(outcome.summary.timeouts.of(cause))));
+                row.extend([0.99, 0.999].map(|quantile| human::time_ns(exact_ns(outcome, quantile))));
+                row.push(human::bytes(outcome.summary.extra_bytes as f64));
+                rows.push(row);
+            }
+        }
+    }
+    rows
+}
+
+fn bars(results: &Results<'_>, packets: u32) -> Bars {
+    let bar = |mechanism: &'static Mechanism| {
+        let outcome = results.of(&run(SELECTIVE, mechanism, packets, results.effort()));
+        let counts = TimeoutCause::ALL.map(|cause| outcome.summary.timeouts.of(cause)).to_vec();
+        Bar { name: mechanism.name.to_owned(), counts }
+    };
+    Bars {
+        title: format!("Timeouts with selective repeat, flows of {packets} packets"),
+        description: "Timeouts by cause, with each mechanism and with all of them.".to_owned(),
+        parts: TimeoutCause::ALL.map(|cause| cause.name().to_owned()).to_vec(),
+        bars: MECHANISMS.map(bar).to_vec(),
+    }
+}

@@ -1,0 +1,87 @@
+//! What papers say: a folder for each paper, a file for each claim. A question that no paper asks stands beside the claim that raised it.
+//!
+//! A claim is a [`Claim`] in the list of its paper: texts, the runs that it needs of scenarios in the library
+//! (`scenarios/claims/`), and a function that judges them. Its thresholds stand in its method, so that a verdict can be
+//! disputed.
+
+mod completion;
+mod corruption;
+mod daemons;
+mod dcp;
+mod deadlock;
+mod fleet;
+mod gao;
+mod joshi;
+mod kernel;
+mod link;
+mod linkguardian;
+mod livelock;
+mod mending;
+
+use crate::error::Error;
+use crate::ledger::Claim;
+
+/// The claims of each paper, and questions of our own.
+const PAPERS: &[&[Claim]] = &[
+    corruption::CLAIMS,
+    mending::PING_PONG,
+    mending::WORKLOADS,
+    mending::LOSSY,
+    linkguardian::CLAIMS,
+    linkguardian::TRANSPORTS,
+    fleet::CLAIMS,
+    daemons::CLAIMS,
+    link::CLAIMS,
+    linkguardian::TABLES,
+    livelock::CLAIMS,
+    deadlock::CLAIMS,
+    dcp::CLAIMS,
+    mending::OWN,
+    linkguardian::OWN,
+    kernel::CLAIMS,
+];
+
+/// All claims, in order.
+pub fn all() -> impl Iterator<Item = &'static Claim> {
+    PAPERS.iter().copied().flatten()
+}
+
+/// The claim of an id, in capitals or not.
+pub fn find(id: &str) -> Result<&'static Claim, Error> {
+    all().find(|claim| claim.id.eq_ignore_ascii_case(id)).ok_or_else(|| {
+        let known: Vec<_> = all().map(|claim| claim.id).collect();
+        Error::UnknownClaim(wiremend_units::or_nearest("claim", id, &known))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::ledger::{Effort, Schedule};
+
+    #[test]
+    fn ids_are_unique_and_claims_say_what_they_are() {
+        let ids: BTreeSet<_> = all().map(|claim| claim.id).collect();
+        assert_eq!(ids.len(), all().count());
+        for claim in all() {
+            for text in [claim.title, claim.source, claim.paper, claim.method] {
+                assert!(
+                    !text.is_empty() && !text.ends_with('.') && !text.contains("  "),
+                    "{}: {text}",
+                    claim.id
+                );
+            }
+            assert!(claim.title.chars().count() <= 60, "{}", claim.title);
+        }
+    }
+
+    #[test]
+    fn every_run_of_every_claim_can_be_prepared() {
+        let claims: Vec<_> = all().collect();
+        for effort in [Effort::Quick, Effort::Full] {
+            assert!(Schedule::new(&claims, effort, &[]).is_ok());
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! What other crates conclude, held against simulations.
+
+mod histories;

@@ -1,0 +1,117 @@
+//! What guests are made of, as far as it is on this machine.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::kernel::Kernel;
+use super::trouble::Trouble;
+
+/// All that two guests need, found.
+#[derive(Debug)]
+pub struct Parts {
+    /// What emulates a machine.
+    pub(super) qemu: PathBuf,
+    /// Starts a program that ends with its parent.
+    pub(super) setpriv: PathBuf,
+    /// Does everything in a guest that is not about RDMA.
+    pub(super) busybox: PathBuf,
+    /// What a guest has besides.
+    pub(super) programs: Vec<PathBuf>,
+    /// What tells the verbs library of soft-RoCE: the driver's name, and the library that has it.
+    pub(super) provider: [PathBuf; 2],
+    /// What it boots.
+    pub(super) kernel: Kernel,
+}
+
+/// Programs that guests have, and the packages of Debian that bring them.
+const PROGRAMS: &[(&str, &str)] =
+    &[("ib_write_lat", "perftest"), ("ib_write_bw", "perftest"), ("ip", "iproute2"), ("rdma", "iproute2")];
+const PROVIDER: &str = "ibverbs-providers";
+const DRIVER: &str = "/etc/libibverbs.d/rxe.driver";
+const PROVIDERS: &str = "/usr/lib/x86_64-linux-gnu/libibverbs";
+
+impl Parts {
+    /// Looks for everything, and says all that is missing at once.
+    pub(crate) fn find() -> Result<Self, Trouble> {
+        if !cfg!(target_arch = "x86_64") {
+            return Err(Trouble::Architecture);
+        }
+        let mut missing = Missing::default();
+        let qemu = missing.program("qemu-system-x86_64", "qemu-system-x86");
+        let setpriv = missing.program("setpriv", "util-linux");
+        let busybox = missing.program("busybox", "busybox-static");
+        let programs = PROGRAMS.iter().map(|(name, package)| missing.program(name, package)).collect();
+        let driver = Some(PathBuf::from(DRIVER)).filter(|path| path.is_file());
+        let provider = [
+            missing.needed(driver, "soft-RoCE for verbs", PROVIDER),
+            missing.needed(library(Path::new(PROVIDERS)), "soft-RoCE for verbs", PROVIDER),
+        ];
+        if !missing.what.is_empty() {
+            return Err(Trouble::Lacking { what: missing.what, packages: missing.packages });
+        }
+        let kernel = Kernel::cached().ok_or(Trouble::NoKernel)?;
+        Ok(Self { qemu, setpriv, busybox, programs, provider, kernel })
+    }
+}
+
+#[derive(Default)]
+struct Missing {
+    what: Vec<String>,
+    packages: Vec<&'static str>,
+}
+
+impl Missing {
+    fn program(&mut self, name: &str, package: &'static str) -> PathBuf {
+        self.needed(on_path(name), name, package)
+    }
+
+    fn needed(&mut self, found: Option<PathBuf>, what: &str, package: &'static str) -> PathBuf {
+        found.unwrap_or_else(|| {
+            if !self.what.iter().any(|one| one == what) {
+                self.what.push(what.to_owned());
+            }
+            if !self.packages.contains(&package) {
+                self.packages.push(package);
+            }
+            PathBuf::new()
+        })
+    }
+}
+
+/// Where a program is. Not everybody's path has the directories of system programs.
+fn on_path(name: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    let system = ["/usr/sbin", "/sbin"].map(PathBuf::from);
+    env::split_paths(&path).chain(system).map(|directory| directory.join(name)).find(|path| path.is_file())
+}
+
+/// Its name ends with a version of the library's inside.
+fn library(directory: &Path) -> Option<PathBuf> {
+    let mut files = fs::read_dir(directory).ok()?.flatten().map(|entry| entry.path());
+    files.find(|path| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name.starts_with("librxe-") && path.extension().is_some_and(|extension| extension == "so")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_that_is_missing_is_told_once_with_its_package() {
+        let mut missing = Missing::default();
+        missing.program("no-such-program", "perftest");
+        missing.program("nor-this", "perftest");
+        missing.needed(None, "soft-RoCE for verbs", PROVIDER);
+        missing.needed(None, "soft-RoCE for verbs", PROVIDER);
+        missing.program("sh", "dash");
+        let trouble = Trouble::Lacking { what: missing.what, packages: missing.packages };
+        assert_eq!(
+            trouble.to_string(),
+            "guests need what is not here: no-such-program, nor-this, soft-RoCE for verbs; \
+             `apt-get install --no-install-recommends perftest ibverbs-providers` brings it"
+        );
+    }
+}

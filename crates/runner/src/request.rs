@@ -1,0 +1,195 @@
+//! What of a scenario is to be run, and what is to be kept.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use wiremend_report::quoted;
+use wiremend_scenario::Variant;
+use wiremend_sim::Plan;
+use wiremend_units::{LinkId, nearest};
+
+use crate::error::Error;
+use crate::input::Input;
+use crate::pool::Runner;
+
+/// What of a scenario is to be run, and what is to be kept of it.
+pub struct Request<'a> {
+    pub(crate) input: &'a Input,
+    pub(crate) variants: Vec<&'a Variant>,
+    /// Those that were asked for by name.
+    names: Vec<String>,
+    seed: Option<u64>,
+    pub(crate) seeds: u64,
+    captures: Vec<(String, PathBuf)>,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) csv: bool,
+}
+
+/// One run of a request.
+pub(crate) struct Run<'a> {
+    pub(crate) variant: &'a Variant,
+    /// The variant's number among those of the request.
+    pub(crate) number: usize,
+    pub(crate) seed: u64,
+    /// Links to capture, and where to.
+    pub(crate) captures: Vec<(LinkId, PathBuf)>,
+}
+
+impl<'a> Request<'a> {
+    /// All variants of a scenario, once, from the seed that it names; nothing is written.
+    pub fn new(input: &'a Input) -> Self {
+        Self {
+            input,
+            variants: input.file.variants.iter().collect(),
+            names: Vec::new(),
+            seed: None,
+            seeds: 1,
+            captures: Vec::new(),
+            folder: None,
+            csv: false,
+        }
+    }
+
+    /// Only the variants of these names, in the order of the file; all of them if there are no names.
+    pub fn variants(self, names: &[String]) -> Result<Self, Error> {
+        Ok(Self { variants: self.input.variants(names)?, names: names.to_vec(), ..self })
+    }
+
+    /// From this seed on, instead of the scenario's.
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// Each variant with so many seeds, one after the other.
+    pub fn seeds(self, seeds: u64) -> Self {
+        Self { seeds, ..self }
+    }
+
+    /// Writes the frames of a link, such as `h0-tor`, into a pcapng file. If there are several runs, each has a file of its own, with
+    /// the variant and the seed in its name.
+    pub fn capture(mut self, link: impl Into<String>, path: impl Into<PathBuf>) -> Self {
+        self.captures.push((link.into(), path.into()));
+        self
+    }
+
+    /// Writes `summary.json`, `flows.parquet`, `report.html` and perhaps `series.csv` into a directory: all of them whole, or none.
+    pub fn folder(self, path: impl Into<PathBuf>) -> Self {
+        Self { folder: Some(path.into()), ..self }
+    }
+
+    /// Writes `flows.csv` into the directory as well.
+    pub fn csv(self) -> Self {
+        Self { csv: true, ..self }
+    }
+
+    /// The first seed.
+    pub fn first_seed(&self) -> u64 {
+        self.seed.unwrap_or_else(|| self.input.file.scenario.seed.get())
+    }
+
+    /// The command that runs the same again.
+    pub fn command(&self) -> String {
+        let mut words = vec!["wiremend run".to_owned(), quoted(&self.input.name)];
+        let sets = self.input.sets.iter();
+        words.extend(sets.map(|set| format!("--set {}", quoted(&format!("{}={}", set.path, set.value)))));
+        words.extend(self.names.iter().map(|name| format!("--variant {}", quoted(name))));
+        words.push(format!("--seed {}", self.first_seed()));
+        if self.seeds > 1 {
+            words.push(format!("--seeds {}", self.seeds));
+        }
+        words.join(" ")
+    }
+
+    /// All runs, variants first. What is wrong with a variant shows before any of them runs.
+    pub(crate) fn runs(&self, runner: &Runner<'_>) -> Result<Vec<Run<'a>>, Error> {
+        let is_one = self.variants.len() == 1 && self.seeds == 1;
+        let mut runs = Vec::new();
+        for (number, variant) in self.variants.iter().copied().enumerate() {
+            let is_checked_by_running = self.captures.is_empty() && self.variants.len() == 1;
+            let links = if is_checked_by_running { Vec::new() } else { self.links(runner, variant)? };
+            let first = self.seed.unwrap_or_else(|| variant.scenario.seed.get());
+            for seed in (0..self.seeds).map(|number| first.wrapping_add(number)) {
+                let path = |(_, path): &(String, PathBuf)| {
+                    if is_one {
+                        path.clone()
+                    } else {
+                        numbered(path, &variant.name, (self.seeds > 1).then_some(seed))
+                    }
+                };
+                let captures = links.iter().copied().zip(self.captures.iter().map(path)).collect();
+                runs.push(Run { variant, number, seed, captures });
+            }
+        }
+        distinct(runs.iter().flat_map(|run| run.captures.iter().map(|(_, path)| path)))?;
+        Ok(runs)
+    }
+
+    /// The links that are to be captured, which takes the network to tell.
+    fn links(&self, runner: &Runner<'_>, variant: &Variant) -> Result<Vec<LinkId>, Error> {
+        let options = runner.options(0);
+        let plan = Plan::new(&variant.scenario, self.input, &options);
+        let plan = plan.map_err(|error| self.input.refused(&error))?;
+        let graph = plan.graph();
+        let find = |(link, _): &(String, PathBuf)| {
+            graph.link_by_name(link).ok_or_else(|| {
+                let names: Vec<_> =
+                    (0..graph.links().len() as u32).map(|link| graph.link_name(LinkId(link))).collect();
+                Error::UnknownLink(unknown_link(link, &names.iter().map(String::as_str).collect::<Vec<_>>()))
+            })
+        };
+        self.captures.iter().map(find).collect()
+    }
+}
+
+fn unknown_link(wanted: &str, names: &[&str]) -> String {
+    const SHOWN_MAX: usize = 8;
+    let guess = nearest(wanted, names).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let some = names.iter().take(SHOWN_MAX).copied().collect::<Vec<_>>().join(", ");
+    let more = match names.len().saturating_sub(SHOWN_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("unknown link `{wanted}`{guess}; there are {some}{more}")
+}
+
+/// Refuses two captures that would go into one file: variants whose names differ only in what no file name holds, or
+/// one path in two spellings.
+fn distinct<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for path in paths {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if !seen.insert((folder, path.file_name())) {
+            return Err(Error::SameFile(path.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// `link.pcapng` for a variant and perhaps a seed: `link-go-back-n-7.pcapng`.
+fn numbered(path: &Path, variant: &str, seed: Option<u64>) -> PathBuf {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    let mut name = path.file_stem().unwrap_or_default().to_os_string();
+    name.push(format!("-{}", variant.chars().map(plain).collect::<String>()));
+    if let Some(seed) = seed {
+        name.push(format!("-{seed}"));
+    }
+    if let Some(extension) = path.extension() {
+        name.push(".");
+        name.push(extension);
+    }
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn captures_of_several_runs_have_a_file_each() {
+        let path = Path::new("a/link.pcapng");
+        assert_eq!(numbered(path, "1 MB/s", None), Path::new("a/link-1_MB_s.pcapng"));
+        assert_eq!(numbered(path, "base", Some(7)), Path::new("a/link-base-7.pcapng"));
+        assert_eq!(numbered(Path::new("x"), "base", None), Path::new("x-base"));
+    }
+}

@@ -1,0 +1,11 @@
+//! Scenario files as users write them, good and bad.
+
+mod any_text;
+mod bad_input;
+mod bad_network;
+mod corpus;
+mod library;
+mod lossy;
+mod overrides;
+mod routes;
+mod tcp;

@@ -1,0 +1,95 @@
+//! What a scenario says of connections, as the cores take it.
+
+use wiremend_proto::engine::Op;
+use wiremend_proto::mend::{Dummies, Mend as Ends, When};
+use wiremend_proto::{cc, rc};
+use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, QueuePairs, Recovery, Scenario, Within};
+use wiremend_units::{Psn, Span};
+
+use super::{BuildError, congestion};
+use crate::network::{Engine, Repeats, Transport};
+
+/// What all connections share, but for what has to know the paths.
+pub(super) fn transport(scenario: &Scenario) -> Result<Transport, BuildError> {
+    let transport = &scenario.transport;
+    let config = rc::Config {
+        mtu: transport.mtu.get(),
+        timeout: transport.timeout(),
+        retry_count: transport.retry.get(),
+        rnr_retry: transport.rnr_retry.get(),
+        rnr_timer: rc::Config::default().rnr_timer,
+        resend_delay: transport.resend_delay,
+        window: transport
+            .window
+            .max()
+            .map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
+        ack_every: transport.ack_every.get(),
+        reads_max: rc::Config::default().reads_max,
+        recovery: match transport.recovery {
+            Recovery::GoBack0 => rc::Recovery::GoBackZero,
+            // Other engines do not ask.
+            _ => rc::Recovery::GoBackN,
+        },
+        mend: mend(&scenario.mend),
+        acceleration: acceleration(transport),
+    };
+    let op = match transport.operation {
+        Operation::Write => Op::Write,
+        Operation::Send => Op::Send,
+        Operation::Read => Op::Read,
+    };
+    let congestion = congestion::algorithm(transport)?;
+    let cnp_interval = match &congestion {
+        cc::Algorithm::Dcqcn(parameters) => Some(parameters.cnp_interval),
+        _ => None,
+    };
+    Ok(Transport {
+        config,
+        // Other engines have to know the paths, which are not known yet.
+        engine: Engine::GoBack,
+        op,
+        coalesce: transport.ack_coalescing,
+        per_pair: transport.qp == QueuePairs::PerPair,
+        congestion,
+        cnp_interval,
+        cnp_class: transport.cnp_class.map(Within::get),
+        ttl: transport.ttl.get(),
+        first_psn: Psn::new(transport.first_psn.get()),
+        trims: transport.recovery.family() == Family::Trimming,
+        repeats: repeats(&scenario.mend),
+        // As with other engines.
+        tcp: None,
+    })
+}
+
+fn acceleration(transport: &wiremend_scenario::Transport) -> rc::Acceleration {
+    let Some(table) = &transport.acceleration else { return rc::Acceleration::default() };
+    let usual = transport.timeout().unwrap_or(Span::ZERO) / 16;
+    let adaptive = table
+        .adaptive_retransmission
+        .then(|| rc::Adaptive { first: table.first_timeout.unwrap_or(usual), tries: table.tries.get() });
+    rc::Acceleration { adaptive, slow_restart: table.slow_restart }
+}
+
+fn mend(mend: &Mend) -> Ends {
+    let when = match mend.dummies_when {
+        DummiesWhen::Deferred => When::Deferred,
+        DummiesWhen::AtPost => When::AtPost,
+    };
+    Ends {
+        dummies: Dummies { count: mend.dummies(), when, after: mend.dummies_after },
+        tail_copies: mend.tail_copies.get(),
+        packet_copies: mend.packet_copies.get(),
+        check_epsn: mend.check_epsn,
+    }
+}
+
+fn repeats(mend: &Mend) -> Option<Repeats> {
+    let (nak_copies, retransmission_copies) = (mend.nak_copies(), mend.retransmission_copies());
+    let registers = mend.registers.get();
+    (nak_copies + retransmission_copies > 0).then_some(Repeats {
+        nak_copies,
+        retransmission_copies,
+        registers,
+    })
+}

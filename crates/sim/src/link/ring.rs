@@ -1,0 +1,164 @@
+//! The frames on one lane, in order, each with its time of arrival: a ring that grows by doubling.
+//!
+//! What a lane carries is counted here, when it arrives: a frame that a port has settled but not sent when the run
+//! ends has crossed nothing.
+
+use wiremend_units::{NodeId, Time};
+
+use crate::frame::{FrameId, Store};
+use crate::memory::{pages, prefetch};
+
+/// The receiving end of a lane. One cache line.
+#[repr(align(64))]
+pub(crate) struct Ring {
+    /// The block of the pool that holds what follows the first frame: where it begins, and how long it is.
+    start: u32,
+    capacity: u32,
+    head: u32,
+    /// Frames behind the first.
+    len: u32,
+    /// The frame that arrives next, or none. Its time is in the event queue.
+    first: FrameId,
+    /// The node at the end of the lane.
+    pub(crate) to: NodeId,
+    /// Which of its ports that is.
+    pub(crate) ingress: u16,
+    pub(crate) frames: u64,
+    pub(crate) bytes: u64,
+    pub(crate) corrupted: u64,
+}
+
+const _: () = assert!(size_of::<Ring>() == 64);
+
+/// The entries of all rings, in blocks whose lengths are powers of two: one array, for the sake of large pages.
+#[derive(Default)]
+pub(crate) struct Pool {
+    entries: Vec<Entry>,
+    /// Blocks that rings have outgrown, by the logarithm of their length.
+    free: [Vec<u32>; 32],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    at: Time,
+    frame: FrameId,
+}
+
+/// What a push or a pop means for the event queue: when the first frame, which is a new one, arrives.
+pub(crate) type NewFirst = Option<Time>;
+
+const NOTHING: Entry = Entry { at: Time::MAX, frame: FrameId::NONE };
+const ENTRIES_MIN: u32 = 4;
+
+impl Ring {
+    pub(crate) fn new(to: NodeId, ingress: u16) -> Self {
+        let first = FrameId::NONE;
+        Self { start: 0, capacity: 0, head: 0, len: 0, first, to, ingress, frames: 0, bytes: 0, corrupted: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, pool: &mut Pool, at: Time, frame: FrameId) -> NewFirst {
+        if self.first == FrameId::NONE {
+            self.first = frame;
+            return Some(at);
+        }
+        if self.len == self.capacity {
+            self.grow(pool);
+        }
+        let place = (self.head + self.len) & (self.capacity - 1);
+        pool.entries[(self.start + place) as usize] = Entry { at, frame };
+        self.len += 1;
+        None
+    }
+
+    /// Takes the first frame, which must be there.
+    #[inline]
+    pub(crate) fn pop(&mut self, pool: &Pool) -> (FrameId, NewFirst) {
+        let first = self.first;
+        debug_assert!(first != FrameId::NONE, "an arrival has its frame");
+        if self.len == 0 {
+            self.first = FrameId::NONE;
+            return (first, None);
+        }
+        let next = pool.entries[(self.start + self.head) as usize];
+        self.len -= 1;
+        // An empty ring starts at the front again: one that was long once does not go round its memory for ever.
+        self.head = if self.len == 0 { 0 } else { (self.head + 1) & (self.capacity - 1) };
+        self.first = next.frame;
+        (first, Some(next.at))
+    }
+
+    /// Nothing is under way.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first == FrameId::NONE
+    }
+
+    /// The frame that arrives next is needed soon, and then the one behind it.
+    #[inline]
+    pub(crate) fn prefetch(&self, pool: &Pool, frames: &Store) {
+        if self.first != FrameId::NONE {
+            frames.prefetch(self.first);
+        }
+        if let Some(entry) = pool.entries.get((self.start + self.head) as usize) {
+            prefetch(entry);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self, pool: &mut Pool) {
+        let capacity = (self.capacity * 2).max(ENTRIES_MIN);
+        let start = pool.take(capacity);
+        for index in 0..self.len {
+            let old = self.start + ((self.head + index) & (self.capacity - 1));
+            pool.entries[(start + index) as usize] = pool.entries[old as usize];
+        }
+        if self.capacity > 0 {
+            pool.free[self.capacity.ilog2() as usize].push(self.start);
+        }
+        (self.start, self.capacity, self.head) = (start, capacity, 0);
+    }
+}
+
+impl Pool {
+    /// A block of `len` entries.
+    fn take(&mut self, len: u32) -> u32 {
+        self.free[len.ilog2() as usize].pop().unwrap_or_else(|| {
+            let (start, len) = (self.entries.len(), len as usize);
+            if self.entries.capacity() - start < len {
+                pages::reserve(&mut self.entries, len);
+            }
+            self.entries.resize(start + len, NOTHING);
+            u32::try_from(start).expect("fewer than 2^32 entries in all rings")
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::VecDeque;
+
+    use super::*;
+    use crate::frame::Frame;
+
+    #[test]
+    fn order_survives_wrapping_and_growing() {
+        let mut frames = Store::default();
+        let (mut ring, mut pool, mut plain) = (Ring::new(NodeId(0), 0), Pool::default(), VecDeque::new());
+        let mut due = None;
+        for step in 0..10_000_u64 {
+            let frame = frames.insert(Frame::blank());
+            due = ring.push(&mut pool, Time::from_ps(step), frame).or(due);
+            plain.push_back((step, frame));
+            let pops = if step > 9_000 { 2 } else { step % 3 };
+            for _ in 0..pops.min(plain.len() as u64) {
+                let (at, frame) = plain.pop_front().unwrap();
+                assert_eq!(due, Some(Time::from_ps(at)));
+                let (popped, next) = ring.pop(&pool);
+                assert_eq!(popped, frame);
+                due = next;
+            }
+            assert_eq!(due.map(Time::as_ps), plain.front().map(|(at, _)| *at));
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Frames of a link, as the bytes that would be on it, in a pcapng file.
+//!
+//! The simulator knows what headers say; here they become bytes. Host n has the address 10.0.0.1 + n and the Ethernet
+//! address 02:00:00:00:00:01 + n, on every link of the path. A class c of traffic is the class selector c (RFC 2474).
+//! Byte i of the payload of the packet with sequence number p is (p + i) modulo 256, the same when it is sent again.
+//! Packets that carry their own place ([`wiremend_proto::dcp`]) have it before their payload, and what a switch leaves of them is a
+//! header-only packet; the lower bits of the class selector tell which they are.
+//! TCP connections number their bytes from 0 on, those of the receiver, who sends none, too; timestamps are 0.
+//! Open-loop frames are plain UDP to the discard port. On protected links frames have their link headers, and parities are those of the bytes before them. The FCS is not part of a capture.
+
+use std::io::{self, Write};
+use std::net::Ipv4Addr;
+
+use wiremend_fabric::Graph;
+use wiremend_proto::{Packet, dcp, tcp};
+use wiremend_units::{HostId, LinkId};
+use wiremend_wire::fec;
+use wiremend_wire::link::{Dialect, Signal, prototype};
+use wiremend_wire::pcap::{self, Writer};
+use wiremend_wire::{
+    BthRepr, ETHERTYPE_IPV4, EthernetRepr, Extension, HeaderOnly, IpRepr, Ipv4Repr, MIN_FRAME_BYTES, MacAddr,
+    PROTOCOL_TCP, Pause, PauseFrame, Quanta, RoceFrame, Tag, TrafficClass, Trailer, UdpRepr, Vlans,
+};
+
+use super::Captured;
+use super::parities::Parities;
+use crate::frame::{Body, Frame, Header, Probe};
+
+const PROTOCOL_UDP: u8 = 17;
+const DISCARD_PORT: u16 = 9;
+/// Where receivers of TCP listen.
+const STREAM_PORT: u16 = 5_001;
+
+/// A capture of both directions of one link.
+pub struct Capture<W: Write> {
+    link: LinkId,
+    writer: Writer<W>,
+    bytes: Vec<u8>,
+    /// Of both directions.
+    parities: [Parities; 2],
+}
+
+impl<W: Write> Capture<W> {
+    /// A capture of `link` into `sink`; the file says that `application` wrote it.
+    pub fn new(sink: W, application: &str, graph: &Graph, link: LinkId) -> io::Result<Self> {
+        let mut writer = Writer::new(sink, application)?;
+        for lane in [link.forward(), link.backward()] {
+            writer.add_interface(&graph.lane_name(lane))?;
+        }
+        Ok(Self { link, writer, bytes: Vec::new(), parities: Default::default() })
+    }
+
+    /// Takes a frame, if it is one of this link. Frames come in the order of time.
+    pub fn take(&mut self, captured: &Captured) -> io::Result<()> {
+        if captured.lane.link() != self.link {
+            return Ok(());
+        }
+        match &captured.header {
+            None | Some(Header::Bare) => emit(&captured.frame, &mut self.bytes),
+            Some(Header::Link(signal)) => self.emit_protected(captured, signal),
+            Some(Header::Prototype(signal)) => self.emit_prototype(captured, signal),
+            Some(Header::Pause(quanta)) => self.emit_pause(captured, *quanta),
+            Some(Header::Pfc(classes)) => self.emit_classes(captured, *classes),
+            Some(Header::Probe(probe)) => self.emit_probe(captured, *probe),
+            Some(Header::Fec(signal)) => self.emit_coded(captured, *signal),
+        }
+        self.writer.write(&pcap::Packet {
+            interface: self.direction(captured) as u32,
+            time_ns: captured.time.as_ns(),
+            original_len: self.bytes.len() as u32,
+            bytes: &self.bytes,
+            comment: captured.corrupted.then_some("corrupted on this link; shown as it was sent"),
+        })
+    }
+
+    /// A frame with a link header, or one of the link's own: the latter from port n of the link, which has the Ethernet
+    /// address 06:00:00:00:00:01 + n.
+    fn emit_protected(&mut self, captured: &Captured, signal: &Signal) {
+        let source = self.port_of(captured);
+        let (dialect, bytes) = (Dialect::default(), &mut self.bytes);
+        if !signal.is_data() {
+            bytes.resize(dialect.own_len(Trailer::None), 0);
+            dialect.emit_own(signal, source, Trailer::None, bytes);
+            return;
+        }
+        emit(&captured.frame, bytes);
+        bytes.splice(0..0, std::iter::repeat_n(0, signal.added_len() as usize));
+        let start = dialect.encapsulate(signal, bytes, signal.added_len() as usize);
+        assert_eq!(start, Ok(0), "a whole frame takes a header");
+    }
+
+    /// The same in the format of the published prototype.
+    fn emit_prototype(&mut self, captured: &Captured, signal: &prototype::Signal) {
+        if captured.frame.body == Body::Link {
+            let rest = self.own_frame(captured, prototype::ETHERTYPE);
+            signal.emit(&mut rest[..signal.buffer_len()]);
+            return;
+        }
+        emit(&captured.frame, &mut self.bytes);
+        self.bytes = signal.encapsulate(&self.bytes).expect("a whole frame takes a header");
+    }
+
+    /// A probe: port (4 bytes), class, hops left and number (4 bytes) behind the `EtherType` for local experiments (IEEE 802).
+    fn emit_probe(&mut self, captured: &Captured, probe: Probe) {
+        const LOCAL_EXPERIMENT: u16 = 0x88b5;
+        let rest = self.own_frame(captured, LOCAL_EXPERIMENT);
+        rest[..4].copy_from_slice(&probe.origin.0.to_be_bytes());
+        rest[4..6].copy_from_slice(&[probe.class, probe.hops]);
+        rest[6..10].copy_from_slice(&probe.number.to_be_bytes());
+    }
+
+    /// The same of a link with error correction.
+    fn emit_coded(&mut self, captured: &Captured, signal: fec::Signal) {
+        let (direction, source) = (self.direction(captured), self.port_of(captured));
+        let (parities, bytes) = (&mut self.parities[direction], &mut self.bytes);
+        match signal {
+            fec::Signal::Data { index, .. } => {
+                emit(&captured.frame, bytes);
+                parities.take(index, bytes);
+                let room = signal.added_len() as usize;
+                bytes.splice(0..0, std::iter::repeat_n(0, room));
+                assert_eq!(signal.encapsulate(bytes, room), Ok(0), "a whole frame takes a header");
+            }
+            fec::Signal::Parity { index, data_count, parities: count, .. } => {
+                let parity = parities.parity(index - data_count, count);
+                bytes.resize(fec::Signal::parity_frame_len(parity.len(), Trailer::None), 0);
+                assert_eq!(bytes.len() + Trailer::Fcs.bytes(), usize::from(captured.frame.len));
+                signal.emit_parity(parity, source, Trailer::None, bytes);
+            }
+        }
+    }
+
+    fn emit_pause(&mut self, captured: &Captured, quanta: Quanta) {
+        let mut classes = [None; 8];
+        classes[1] = Some(quanta);
+        self.emit_classes(captured, classes);
+    }
+
+    /// A PFC frame.
+    fn emit_classes(&mut self, captured: &Captured, classes: [Option<Quanta>; 8]) {
+        let frame = PauseFrame { source: self.port_of(captured), pause: Pause::Classes(classes) };
+        self.bytes.clear();
+        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+        frame.emit(Trailer::None, &mut self.bytes);
+    }
+
+    /// A frame of the least length that the port itself sends; what there is behind its `EtherType`.
+    fn own_frame(&mut self, captured: &Captured, ethertype: u16) -> &mut [u8] {
+        let mac = EthernetRepr {
+            destination: MacAddr::NEAREST_BRIDGE,
+            source: self.port_of(captured),
+            vlans: Vlans::Untagged,
+        };
+        self.bytes.clear();
+        self.bytes.resize(MIN_FRAME_BYTES as usize - Trailer::Fcs.bytes(), 0);
+        let (front, rest) = self.bytes.split_at_mut(mac.buffer_len());
+        mac.emit(ethertype, front);
+        rest
+    }
+
+    /// The Ethernet address of the port that sends a frame.
+    fn port_of(&self, captured: &Captured) -> MacAddr {
+        MacAddr([6, 0, 0, 0, 0, 1 + self.direction(captured) as u8])
+    }
+
+    /// 0 forward, 1 backward.
+    fn direction(&self, captured: &Captured) -> usize {
+        usize::from(captured.lane != self.link.forward())
+    }
+
+    /// What it was written to. Nothing is flushed.
+    pub fn into_inner(self) -> W {
+        self.writer.into_inner()
+    }
+}
+
+/// The bytes of a frame, without FCS.
+fn emit(frame: &Frame, bytes: &mut Vec<u8>) {
+    match &frame.body {
+        Body::Packet(Packet::Rc(packet)) => {
+            emit_roce(frame, packet.to_wire(), Vec::new(), packet.payload_len, bytes);
+        }
+        Body::Packet(Packet::Sr(packet)) => {
+            emit_roce(frame, packet.to_wire(), Vec::new(), packet.payload_len(), bytes);
+        }
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => {
+            emit_header_only(frame, data, bytes);
+        }
+        Body::Packet(Packet::Dcp(packet)) => {
+            emit_roce(frame, packet.to_wire(), packet.wire_bytes(), packet.payload_len(), bytes);
+        }
+        Body::Packet(Packet::Tcp(segment)) => emit_segment(frame, segment, bytes),
+        Body::Raw(_) => emit_datagram(frame, bytes),
+        Body::Link | Body::Corrupted => {
+            unreachable!("a frame is captured as it was sent, and emitted as what it is")
+        }
+    }
+}
+
+/// A packet of RDMA: its headers, what follows them, and so many bytes of payload.
+fn emit_roce(
+    frame: &Frame,
+    (bth, extension): (BthRepr, Extension),
+    mut payload: Vec<u8>,
+    payload_len: u16,
+    bytes: &mut Vec<u8>,
+) {
+    let first = bth.psn.get();
+    payload.extend((0..u32::from(payload_len)).map(|i| first.wrapping_add(i) as u8));
+    let roce = RoceFrame {
+        ethernet: ethernet(frame),
+        ip: IpRepr::V4(ip(frame)),
+        source_port: frame.entropy,
+        bth,
+        extension,
+        payload: &payload,
+    };
+    bytes.clear();
+    bytes.resize(roce.buffer_len(Trailer::None), 0);
+    roce.emit(Trailer::None, bytes);
+}
+
+/// What a switch left of a packet, on its way to the receiver or back.
+fn emit_header_only(frame: &Frame, data: &dcp::Data, bytes: &mut Vec<u8>) {
+    let (bth, _) = dcp::Packet::Data(*data).to_wire();
+    let (unit, round) = data.unit();
+    let header = HeaderOnly {
+        ethernet: ethernet(frame),
+        ip: IpRepr::V4(ip(frame)),
+        source_port: frame.entropy,
+        bth,
+        unit,
+        round,
+    };
+    bytes.clear();
+    bytes.resize(header.buffer_len(Trailer::None), 0);
+    header.emit(Trailer::None, bytes);
+}
+
+fn emit_segment(frame: &Frame, segment: &tcp::Segment, bytes: &mut Vec<u8>) {
+    let (ethernet, ip) = (ethernet(frame), ip(frame));
+    let header = segment.to_wire(frame.entropy, STREAM_PORT);
+    bytes.clear();
+    bytes.resize(usize::from(frame.len) - Trailer::Fcs.bytes(), 0);
+    let (mac, packet) = bytes.split_at_mut(ethernet.buffer_len());
+    ethernet.emit(ETHERTYPE_IPV4, mac);
+    let (before, rest) = packet.split_at_mut(ip.buffer_len());
+    let len = header.buffer_len() + usize::from(segment.payload_len());
+    ip.emit(PROTOCOL_TCP, len, before);
+    let (head, payload) = rest[..len].split_at_mut(header.buffer_len());
+    let first = header.seq;
+    payload.iter_mut().zip(0..).for_each(|(byte, i)| *byte = first.wrapping_add(i) as u8);
+    header.emit(ip.source, ip.destination, payload, head);
+}
+
+fn emit_datagram(frame: &Frame, bytes: &mut Vec<u8>) {
+    let (ethernet, ip) = (ethernet(frame), ip(frame));
+    bytes.clear();
+    bytes.resize(usize::from(frame.len) - Trailer::Fcs.bytes(), 0);
+    let (mac, packet) = bytes.split_at_mut(ethernet.buffer_len());
+    ethernet.emit(ETHERTYPE_IPV4, mac);
+    let (header, datagram) = packet.split_at_mut(ip.buffer_len());
+    ip.emit(PROTOCOL_UDP, datagram.len(), header);
+    let (header, payload) = datagram.split_at_mut(UdpRepr::BYTES);
+    UdpRepr { source_port: frame.entropy, destination_port: DISCARD_PORT, checksum: 0 }
+        .emit(payload.len(), header);
+}
+
+fn ethernet(frame: &Frame) -> EthernetRepr {
+    let mac = |host: HostId| MacAddr::local(host.0 + 1);
+    EthernetRepr { destination: mac(frame.dst), source: mac(frame.src), vlans: Vlans::Untagged }
+}
+
+fn ip(frame: &Frame) -> Ipv4Repr {
+    const FIRST: u32 = Ipv4Addr::new(10, 0, 0, 1).to_bits();
+    Ipv4Repr {
+        source: Ipv4Addr::from_bits(FIRST + frame.src.0),
+        destination: Ipv4Addr::from_bits(FIRST + frame.dst.0),
+        class: TrafficClass { dscp: tag(frame).dscp(frame.class()), ecn: frame.ecn() },
+        identification: frame.ip_id,
+        dont_fragment: true,
+        ttl: frame.ttl,
+    }
+}
+
+/// What switches that cut take a frame for.
+fn tag(frame: &Frame) -> Tag {
+    match &frame.body {
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(data))) if data.is_trimmed() => Tag::HeaderOnly,
+        Body::Packet(Packet::Dcp(dcp::Packet::Data(_))) => Tag::Data,
+        Body::Packet(Packet::Dcp(_)) => Tag::Ack,
+        _ => Tag::Other,
+    }
+}

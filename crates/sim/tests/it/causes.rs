@@ -1,0 +1,101 @@
+//! The four ways to a timeout (JCST §3.1, Figs. 2–5), each scripted on a 12-packet WRITE, with exact counts.
+
+use std::fmt::Write;
+
+use crate::common::run;
+use wiremend_measure::TimeoutCause;
+
+/// A 12-packet WRITE from `h0` to `h1`; `rules` corrupt frames on the link to `h0`, data forward, answers back.
+fn scripted(forward: &str, backward: &str) -> (wiremend_sim::Results, wiremend_measure::FlowRow) {
+    let mut text = "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\n\
+                    pattern = \"point-to-point\"\n"
+        .to_owned();
+    for (direction, rules) in [("forward", forward), ("backward", backward)] {
+        if !rules.is_empty() {
+            let _ = write!(
+                text,
+                "[[impair]]\nkind = \"script\"\nlinks = [\"h0-tor\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
+            );
+        }
+    }
+    let (results, rows) = run(&text);
+    assert_eq!(rows.len(), 1);
+    assert!(rows[0].outcome.is_finished());
+    (results, rows[0])
+}
+
+fn causes(results: &wiremend_sim::Results) -> [u64; 5] {
+    TimeoutCause::ALL.map(|cause| results.counters.timeouts.of(cause))
+}
+
+const RTO_PS: u64 = 67_108_864_000;
+
+/// Fig. 2: the NAK is lost, and there is only one.
+#[test]
+fn a_lost_nak_ends_in_a_timeout() {
+    let (results, row) = scripted("{ psn = 3 }", "{ packet = \"nak\" }");
+    assert_eq!(causes(&results), [0, 0, 1, 0, 0]);
+    assert_eq!((row.timeouts, row.naks, row.retransmitted_packets), (1, 0, 9));
+    assert!(row.fct().as_ps() > RTO_PS);
+}
+
+/// Fig. 3: a packet and its retransmission are lost.
+#[test]
+fn a_packet_lost_twice_ends_in_a_timeout() {
+    let (results, row) = scripted("{ psn = 3, count = 2 }", "");
+    assert_eq!(causes(&results), [0, 0, 0, 1, 0]);
+    // Nine packets after the NAK, and the same nine after the timer.
+    assert_eq!((row.timeouts, row.naks, row.retransmitted_packets), (1, 1, 18));
+    assert!(row.fct().as_ps() > RTO_PS);
+}
+
+/// Fig. 4: nothing follows the tail that could show its loss.
+#[test]
+fn a_lost_tail_packet_ends_in_a_timeout() {
+    let (results, row) = scripted("{ psn = 11 }", "");
+    assert_eq!(causes(&results), [1, 0, 0, 0, 0]);
+    assert_eq!((row.timeouts, row.naks, row.retransmitted_packets), (1, 0, 1));
+    assert!(row.fct().as_ps() > RTO_PS);
+}
+
+/// Fig. 5: the data are there, their last acknowledgement is not.
+#[test]
+fn a_lost_tail_ack_ends_in_a_timeout() {
+    let (results, row) = scripted("", "{ psn = 11 }");
+    assert_eq!(causes(&results), [0, 1, 0, 0, 0]);
+    assert_eq!((row.timeouts, row.naks, row.retransmitted_packets), (1, 0, 1));
+    assert!(row.delivered_ps.is_some_and(|at| at < RTO_PS) && row.fct().as_ps() > RTO_PS);
+}
+
+/// The ordinary case: one loss in the middle costs a round trip and no timeout.
+#[test]
+fn a_loss_in_the_middle_costs_no_timeout() {
+    let (results, row) = scripted("{ psn = 3 }", "");
+    assert_eq!(causes(&results), [0; 5]);
+    assert_eq!((row.timeouts, row.naks, row.retransmitted_packets), (0, 1, 9));
+    assert!(row.fct().as_ps() < 20_000_000);
+}
+
+/// Nothing arrives, ever: the connection gives up and says why; the run ends by itself.
+#[test]
+fn a_dead_link_ends_in_exhausted_retries() {
+    let (results, rows) = run(
+        "title = \"dead\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1KiB\"\n\
+         pattern = \"point-to-point\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 1.0\n",
+    );
+    assert_eq!(rows[0].outcome, wiremend_measure::Outcome::RetryExceeded);
+    assert_eq!(rows[0].timeouts, 8, "seven retries, and the expiry that finds none left");
+    assert_eq!(causes(&results), [8, 0, 0, 0, 0]);
+}
+
+/// Without a timer a lost tail is never noticed: the run says that it stalled.
+#[test]
+fn without_a_timer_a_lost_tail_stalls() {
+    let (results, rows) = run(
+        "title = \"no timer\"\n[topology]\nkind = \"pair\"\n[transport]\ntimeout = 0\n[[workload]]\n\
+         kind = \"flows\"\nbytes = \"1KiB\"\npattern = \"point-to-point\"\n[[impair]]\nkind = \"frames\"\nlinks = \"all\"\n\
+         rate = 1.0\n",
+    );
+    assert_eq!(results.ending, wiremend_sim::Ending::Stalled);
+    assert_eq!(rows[0].outcome, wiremend_measure::Outcome::Stalled);
+}

@@ -1,0 +1,195 @@
+//! Traffic classes over one bottleneck: how they share it, and what a pause holds.
+
+use crate::common::{capture_with, run_with, scenario};
+use wiremend_measure::Outcome;
+use wiremend_sim::{Body, Captured, Options, Results};
+use wiremend_units::{LaneId, LinkId, Time};
+
+/// Four hosts whose pairs share a link of 40 Gbit/s between two switches, and meet nowhere else.
+const BOTTLENECK: &str = "title = \"shares\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 3\n\
+    switch_rate = \"40Gbps\"\n[stop]\nafter = \"2ms\"\n";
+
+/// A load from host `number` of the left end to host `number` of the right one.
+fn load(number: u32, class: u8, rate: &str, frame: u16) -> String {
+    format!(
+        "[[workload]]\nkind = \"cbr\"\nsrc = {number}\ndst = {}\nclass = {class}\nrate = \"{rate}\"\nframe = {frame}\n",
+        number + 3
+    )
+}
+
+fn weights(weights: &[(u8, u32)]) -> String {
+    let weight =
+        |(class, weight): &(u8, u32)| format!("[[switch.class]]\nnumber = {class}\nweight = {weight}\n");
+    weights.iter().map(weight).collect()
+}
+
+/// Bytes on the wire that each host of the right end was sent, as shares of the bottleneck's time.
+fn shares(text: &str) -> [f64; 3] {
+    let results = on_any_number_of_threads(text);
+    let seconds = results.end.as_ps() as f64 / 1e12;
+    [3, 4, 5].map(|host| {
+        let host = &results.hosts[host];
+        (host.raw_bytes + 20 * host.raw_frames) as f64 * 8.0 / seconds / 40e9
+    })
+}
+
+fn on_any_number_of_threads(text: &str) -> Results {
+    let options = Options::new(scenario(text).seed.get());
+    let (results, _) = run_with(text, &options);
+    for threads in [2, 3] {
+        let (other, _) = run_with(text, &Options { threads, ..options.clone() });
+        assert_eq!(other.collector.digest(), results.collector.digest(), "{threads} threads");
+    }
+    results
+}
+
+fn assert_near(shares: [f64; 3], expected: [f64; 3]) {
+    // The run is 10 MB of the bottleneck, a turn a few kilobytes, and the first microseconds carry nothing.
+    let near = shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 0.003);
+    assert!(near, "{shares:?}, expected {expected:?}");
+}
+
+#[test]
+fn weights_of_three_to_one_are_shares_of_three_to_one() {
+    for (three, one) in [(1000, 1000), (200, 1500), (9000, 64)] {
+        let text = [
+            BOTTLENECK.to_owned(),
+            weights(&[(3, 3), (0, 1)]),
+            load(0, 3, "60Gbps", three),
+            load(1, 0, "60Gbps", one),
+        ]
+        .concat();
+        assert_near(shares(&text), [0.75, 0.25, 0.0]);
+    }
+}
+
+#[test]
+fn a_strict_class_takes_what_it_needs_and_the_others_share_the_rest() {
+    let text = [
+        BOTTLENECK.to_owned(),
+        weights(&[(3, 3), (7, 1)]),
+        load(0, 3, "60Gbps", 1000),
+        load(1, 7, "60Gbps", 700),
+        load(2, 5, "20Gbps", 1500),
+    ]
+    .concat();
+    assert_near(shares(&text), [0.375, 0.125, 0.5]);
+}
+
+#[test]
+fn what_a_class_leaves_goes_to_the_others() {
+    let text = [
+        BOTTLENECK.to_owned(),
+        weights(&[(3, 3), (0, 1)]),
+        load(0, 3, "4Gbps", 1000),
+        load(1, 0, "60Gbps", 1000),
+    ]
+    .concat();
+    assert_near(shares(&text), [0.1, 0.9, 0.0]);
+}
+
+#[test]
+fn without_weights_the_highest_class_takes_all() {
+    let text = [BOTTLENECK.to_owned(), load(0, 3, "60Gbps", 1000), load(1, 0, "60Gbps", 1000)].concat();
+    assert_near(shares(&text), [1.0, 0.0, 0.0]);
+}
+
+/// Two hosts at a switch; class 3 and class 0 from the first to the second.
+const PAIR: &str = "title = \"pause\"\n[topology]\nkind = \"pair\"\n[stop]\nafter = \"200us\"\n\
+    [[workload]]\nkind = \"cbr\"\nclass = 3\nrate = \"20Gbps\"\nframe = 1000\nstop = \"100us\"\n\
+    [[workload]]\nkind = \"cbr\"\nclass = 0\nrate = \"20Gbps\"\nframe = 300\nstop = \"100us\"\n";
+const H0_TO_TOR: LaneId = LinkId(0).forward();
+const TOR_TO_H1: LaneId = LinkId(1).backward();
+
+/// When the frames of a class left over `lane`.
+fn departures(text: &str, lane: LaneId, class: u8) -> Vec<Time> {
+    let captures = vec![LinkId(0), LinkId(1)];
+    let (_, frames) = capture_with(text, &Options { captures, ..Options::new(1) });
+    let of_class = |captured: &&Captured| captured.lane == lane && captured.frame.class() == class;
+    frames.iter().filter(of_class).map(|captured| captured.time).collect()
+}
+
+const fn us(us: u64) -> Time {
+    Time::from_ns(us * 1000)
+}
+
+#[test]
+fn a_pause_holds_its_class_exactly_as_long() {
+    for (links, direction, lane) in [("h0-tor", "forward", H0_TO_TOR), ("h1-tor", "backward", TOR_TO_H1)] {
+        let plain = departures(PAIR, lane, 3);
+        for class in [3, 0] {
+            let text = format!(
+                "{PAIR}[[pause]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\nclass = {class}\nstart = \"10us\"\n\
+                 stop = \"50us\"\n"
+            );
+            let held = departures(&text, lane, class);
+            assert!(!held.iter().any(|start| (us(10)..us(50)).contains(start)), "{links} {class}");
+            let first = *held.iter().find(|start| **start >= us(10)).expect("it goes on");
+            // A frame of the other class may be leaving: it is finished first.
+            assert!(
+                (us(50)..us(50) + wiremend_units::Span::from_ns(82)).contains(&first),
+                "{links}: {first}"
+            );
+            let other = departures(&text, lane, 3 - class);
+            let passed = other.iter().filter(|start| (us(10)..us(50)).contains(start)).count();
+            assert!(passed > 80, "{links}: the other class goes on, {passed} frames");
+            assert_eq!(held.len(), departures(PAIR, lane, class).len(), "{links}: nothing is lost");
+        }
+        assert!(plain.iter().filter(|start| (us(10)..us(50)).contains(start)).count() > 80);
+    }
+}
+
+#[test]
+fn a_port_with_nothing_else_to_do_sends_at_the_end_of_the_pause() {
+    let alone = &PAIR[..PAIR.rfind("[[workload]]").unwrap()];
+    for (links, direction, lane) in [("h0-tor", "forward", H0_TO_TOR), ("h1-tor", "backward", TOR_TO_H1)] {
+        // Two that overlap, and one that follows at once.
+        let pause = |start: u64, stop: u64| {
+            format!(
+                "[[pause]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\nclass = 3\nstart = \"{start}us\"\n\
+                 stop = \"{stop}us\"\n"
+            )
+        };
+        let text = [alone.to_owned(), pause(50, 60), pause(10, 30), pause(20, 50), pause(70, 71)].concat();
+        let held = departures(&text, lane, 3);
+        let later = |instant| held.iter().copied().find(|start| *start >= instant);
+        assert_eq!((later(us(10)), later(us(70))), (Some(us(60)), Some(us(71))), "{links}");
+    }
+}
+
+#[test]
+fn a_pause_from_the_start_delays_a_flow_by_its_length() {
+    let text = "title = \"flow\"\n[topology]\nkind = \"pair\"\n[transport]\nclass = 3\n[[workload]]\nkind = \"flows\"\n\
+        bytes = \"100kB\"\npattern = \"point-to-point\"\n";
+    let fct = |text: &str| {
+        let (_, rows) = run_with(text, &Options::new(1));
+        assert_eq!(rows[0].outcome, Outcome::Finished);
+        rows[0].fct()
+    };
+    let pause = |class| format!("{text}[[pause]]\nlinks = \"h0-tor\"\nclass = {class}\nstop = \"40us\"\n");
+    assert_eq!(fct(&pause(3)), fct(text) + wiremend_units::Span::from_us(40));
+    assert_eq!(fct(&pause(4)), fct(text));
+}
+
+#[test]
+fn a_pause_without_end_leaves_no_flow_without_a_reason() {
+    let text = "title = \"stuck\"\n[topology]\nkind = \"pair\"\n[transport]\ntimeout = 4\n[[workload]]\nkind = \"flows\"\n\
+        bytes = \"100kB\"\npattern = \"point-to-point\"\n[[pause]]\nclass = 0\n";
+    let outcome =
+        |links: &str| run_with(&format!("{text}links = \"{links}\"\n"), &Options::new(1)).1[0].outcome;
+    assert_eq!(outcome("h0-tor"), Outcome::Stalled, "nothing was sent, so nothing is missed");
+    assert_eq!(outcome("h1-tor"), Outcome::RetryExceeded);
+}
+
+#[test]
+fn a_paused_host_still_sends_other_classes() {
+    let text = format!("{PAIR}[[pause]]\nlinks = \"h0-tor\"\nclass = 3\n");
+    let (results, frames) = capture_with(&text, &Options { captures: vec![LinkId(0)], ..Options::new(1) });
+    assert!(
+        frames
+            .iter()
+            .all(|captured| matches!(captured.frame.body, Body::Raw(_)) && captured.frame.class() == 0)
+    );
+    assert_eq!(frames.len() as u64, results.hosts[1].raw_frames + results.in_flight);
+    assert_eq!(frames.len(), departures(PAIR, H0_TO_TOR, 0).len());
+}

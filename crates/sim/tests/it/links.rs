@@ -1,0 +1,194 @@
+//! Several protected links: on one path, at one switch, and in a fat tree.
+
+use crate::common::run_with;
+use wiremend_measure::{FlowRow, Outcome};
+use wiremend_sim::{EndCounters, Options, Results};
+
+const HARDENED: &str = "by = \"linkguardian\"\n";
+const TOFINO: &str = "by = \"linkguardian\"\nprofile = \"paper\"\n";
+const TOFINO_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"paper\"\n";
+const IDEAL: &str = "by = \"linkguardian\"\nprofile = \"paper\"\nswitch = \"ideal\"\n";
+const IDEAL_NB: &str = "by = \"linkguardian-nb\"\nprofile = \"paper\"\nswitch = \"ideal\"\n";
+const FEC: &str = "by = \"fec(5,2)\"\n";
+
+/// Each link masks its own losses, so that the ends see none.
+#[test]
+fn links_of_one_path_mend_each_for_itself() {
+    let (_, bare) = run(&path(""), 1);
+    assert!(resent(&bare) > 100);
+    for way in [HARDENED, IDEAL, FEC] {
+        let (results, rows) = run(&path(&protect(way)), 1);
+        let mended = mended(&results);
+        println!("{way}: {mended:?}");
+        assert_eq!(mended.len(), 3, "the receiving ends of three links: {way}");
+        assert!(mended.iter().all(|(recovered, lost)| *recovered > 20 && *lost == 0), "{way}");
+        let notices = |row: &FlowRow| row.retransmitted_packets > 0 || row.timeouts > 0;
+        assert!(!rows.iter().any(notices), "no end notices anything: {way}");
+        assert!(rows.iter().all(|row| row.outcome == Outcome::Finished));
+    }
+}
+
+/// A tofino in the middle keeps frames of one link and copies for the next in the same loop: some of these come round too late for
+/// `ackNoTimeout`. The first switch has only copies to keep, and loses none.
+#[test]
+fn a_path_of_tofinos_lets_some_losses_through() {
+    let (results, rows) = run(&path(&protect(TOFINO)), 1);
+    let mended = mended(&results);
+    println!("{mended:?}");
+    let [(_, first), others @ ..] = &mended[..] else { panic!("three links lose frames") };
+    assert_eq!(*first, 0);
+    assert!(others.iter().map(|(_, lost)| lost).sum::<u64>() > 0);
+    assert!(resent(&rows) > 0, "which the ends notice");
+}
+
+/// Frames to `b` are lost; what the port to `c` does is the same as if none were.
+#[test]
+fn ports_of_one_switch_know_nothing_of_each_other() {
+    for way in [HARDENED, IDEAL, FEC] {
+        let (clean, lossy) = (
+            run(&fan_out(way, "100Gbps", ["b", "c"], 0.0), 1),
+            run(&fan_out(way, "100Gbps", ["b", "c"], 2e-3), 1),
+        );
+        let [to_b, to_c] = [0, 1].map(|link| (pair(&clean.0, link), pair(&lossy.0, link)));
+        assert!(to_b.1.1.sum.recovered > 30 && to_b.1.1.sum.lost == 0, "{way}");
+        assert_ne!(to_b.0, to_b.1);
+        assert_eq!(to_c.0, to_c.1, "{way}");
+    }
+}
+
+/// The copies of two ports turn through one loopback port: at 25G it takes both, and at 100G it cannot.
+#[test]
+fn ports_of_a_tofino_share_its_loopback() {
+    let passes = |rate: &str, to: &[&str]| {
+        let (results, _) = run(&fan_out(TOFINO_NB, rate, to, 1e-3), 1);
+        let sum = |of: fn(&EndCounters) -> u64| results.guards.iter().map(of).sum::<u64>() as f64;
+        (sum(|end| end.sum.tx_passes), sum(|end| end.sum.unkept))
+    };
+    let (alone, both) = (passes("25Gbps", &["b"]), passes("25Gbps", &["b", "c"]));
+    println!("25G: {alone:?} and {both:?}");
+    assert_eq!((alone.1, both.1), (0.0, 0.0));
+    assert!((both.0 / alone.0 - 2.0).abs() < 0.01, "shares of the pipeline add up: {alone:?}, {both:?}");
+    let (alone, both) = (passes("100Gbps", &["b"]), passes("100Gbps", &["b", "c"]));
+    println!("100G: {alone:?} and {both:?}");
+    assert!(alone.1 == 0.0 && both.1 > 1_000.0, "what finds no room in the loop is not kept");
+    // Full frames with headers, preamble and gap, for 4 ms.
+    let most = 4e-3 * 100e9 / 8.0 / 1541.0;
+    assert!(both.0 < most * 1.01, "the loopback port has a rate: {both:?}");
+    let (memory, _) = run(&fan_out(IDEAL_NB, "100Gbps", ["b", "c"], 1e-3), 1);
+    assert!(memory.guards.iter().all(|end| end.sum.unkept == 0 && end.sum.tx_passes == 0));
+}
+
+/// Frames that wait at a receiver turn too: two links that restore the order at one switch are slower together than each alone.
+#[test]
+fn order_at_a_tofino_costs_more_where_two_links_need_it() {
+    let handed_on = |way: &str, from: &[&str]| {
+        let (results, _) = run(&fan_in(way, from), 1);
+        results.guards.iter().map(|end| end.sum.handed_on).sum::<u64>() as f64 / from.len() as f64
+    };
+    let (alone, both) = (handed_on(TOFINO, &["b"]), handed_on(TOFINO, &["b", "c"]));
+    println!("tofino: {alone} alone, {both} each");
+    assert!(both < 0.8 * alone, "{alone} alone, {both} each");
+    for way in [HARDENED, IDEAL] {
+        let (alone, both) = (handed_on(way, &["b"]), handed_on(way, &["b", "c"]));
+        assert!((both / alone - 1.0).abs() < 1e-3, "{way}: {alone} alone, {both} each");
+    }
+}
+
+#[test]
+fn protected_ports_of_a_fat_tree_are_the_same_on_any_number_of_threads() {
+    for way in [HARDENED, TOFINO, IDEAL, FEC] {
+        let text = fat_tree(way);
+        let (one, rows) = run(&text, 1);
+        assert!(one.guards.iter().map(|end| end.sum.missed).sum::<u64>() > 50, "{way}");
+        for threads in [2, 3] {
+            let (other, other_rows) = run(&text, threads);
+            assert_eq!(other.collector.digest(), one.collector.digest(), "{threads} threads, {way}");
+            assert_eq!(
+                (other.guards, other_rows),
+                (one.guards.clone(), rows.clone()),
+                "{threads} threads, {way}"
+            );
+        }
+    }
+}
+
+fn run(text: &str, threads: usize) -> (Results, Vec<FlowRow>) {
+    run_with(text, &Options { threads, ..Options::new(5) })
+}
+
+/// Of each receiving end: recovered, and given up.
+fn mended(results: &Results) -> Vec<(u64, u64)> {
+    let receivers = results.guards.iter().filter(|end| end.sum.missed > 0);
+    receivers.map(|end| (end.sum.recovered, end.sum.lost)).collect()
+}
+
+fn resent(rows: &[FlowRow]) -> u32 {
+    rows.iter().map(|row| row.retransmitted_packets).sum()
+}
+
+/// Both ends of the link with this number among those that are protected, in the order of their lanes.
+fn pair(results: &Results, number: usize) -> (EndCounters, EndCounters) {
+    (results.guards[2 * number], results.guards[2 * number + 1])
+}
+
+/// WRITEs over four switches, whose three links all lose frames on the way there.
+fn path(protect: &str) -> String {
+    format!(
+        "title = \"path\"\n[topology]\nkind = \"chain\"\nswitches = 4\nhosts_per_end = 1\nrate = \"25Gbps\"\ndelay = \"200ns\"\n\
+         [transport]\nmtu = 1024\n[[workload]]\nkind = \"stream\"\nmessage = \"1MB\"\ncount = 30\n\
+         [[impair]]\nlinks = \"switches\"\ndirection = \"forward\"\nkind = \"frames\"\nrate = 2e-3\n{protect}"
+    )
+}
+
+/// Two hosts at `a` send at line rate to those at these switches; the link to `b` loses frames.
+fn fan_out<T: AsRef<str>>(way: &str, rate: &str, to: impl AsRef<[T]>, loss: f64) -> String {
+    let loads = to
+        .as_ref()
+        .iter()
+        .map(|to| load(&format!("to_{}", to.as_ref()), &format!("at_{}", to.as_ref()), rate));
+    let impair = if loss > 0.0 { impair("a-b", "forward", loss) } else { String::new() };
+    star("to", rate) + &loads.collect::<String>() + &impair + &protect(way)
+}
+
+/// Hosts at these switches send at line rate to two hosts at `a`; both links lose frames.
+fn fan_in(way: &str, from: &[&str]) -> String {
+    let loads = from.iter().map(|from| load(&format!("at_{from}"), &format!("from_{from}"), "100Gbps"));
+    let impairs = impair("a-b", "backward", 1e-3) + &impair("a-c", "backward", 1e-3);
+    star("from", "100Gbps") + &loads.collect::<String>() + &impairs + &protect(way)
+}
+
+/// `b` and `c` at `a`; at `a` a host for each of them, called by what it is for.
+fn star(at_a: &str, rate: &str) -> String {
+    format!(
+        "title = \"star\"\n[topology]\nkind = \"graph\"\nrate = \"{rate}\"\ndelay = \"100ns\"\nhosts = [\"{at_a}_b\", \"{at_a}_c\", \"at_b\", \"at_c\"]\n\
+         switches = [\"a\", \"b\", \"c\"]\nlinks = [{{ ends = [\"{at_a}_b\", \"a\"] }}, {{ ends = [\"{at_a}_c\", \"a\"] }}, \
+         {{ ends = [\"at_b\", \"b\"] }}, {{ ends = [\"at_c\", \"c\"] }}, {{ ends = [\"a\", \"b\"] }}, {{ ends = [\"a\", \"c\"] }}]\n[stop]\nafter = \"4ms\"\n"
+    )
+}
+
+/// A little less than line rate: a link header must fit.
+fn load(src: &str, dst: &str, rate: &str) -> String {
+    let rate = if rate == "25Gbps" { "24.8Gbps" } else { "99.2Gbps" };
+    format!(
+        "[[workload]]\nkind = \"cbr\"\nframe = 1518\nrate = \"{rate}\"\nsrc = \"{src}\"\ndst = \"{dst}\"\n"
+    )
+}
+
+fn impair(link: &str, direction: &str, loss: f64) -> String {
+    format!("[[impair]]\nlinks = \"{link}\"\ndirection = \"{direction}\"\nkind = \"frames\"\nrate = {loss}\n")
+}
+
+fn protect(way: &str) -> String {
+    format!("[[protect]]\nlinks = \"switches\"\n{way}")
+}
+
+/// Links from aggregation to core, and one to an edge, lose frames in both directions.
+fn fat_tree(way: &str) -> String {
+    format!(
+        "title = \"tree\"\n[topology]\nkind = \"fat-tree\"\nk = 4\nrate = \"100Gbps\"\ndelay = \"500ns\"\n[transport]\nmtu = 1024\n\
+         [[workload]]\nkind = \"flows\"\nbytes = \"200kB\"\npattern = \"permutation\"\ncount = 4\n\
+         [[impair]]\nlinks = \"switches\"\nkind = \"frames\"\nrate = 2e-3\n{}rx_buffer = \"400kB\"\n",
+        protect(way)
+    )
+    .replace("by = \"fec(5,2)\"\nrx_buffer = \"400kB\"\n", FEC)
+}

@@ -1,0 +1,29 @@
+//! Simulations as users run them: from the text of a scenario to rows and counters.
+
+mod activation;
+mod alone;
+mod balancing;
+mod causes;
+mod classes;
+mod collectives;
+mod common;
+mod congestion;
+mod corpus;
+mod dcp;
+mod deadlock;
+mod faults;
+mod fec;
+mod links;
+mod loads;
+mod lossless;
+mod multipath;
+mod neighbours;
+mod rare;
+mod repeaters;
+mod selective;
+mod selective_mend;
+mod swarm;
+mod switches;
+mod tcp;
+mod tilted;
+mod trimming;

@@ -1,0 +1,89 @@
+//! ToR switches that copy NAKs and retransmissions (JCST §5.1, Figs. 6 and 7), each case scripted.
+
+use std::fmt::Write;
+
+use crate::common::run;
+use wiremend_sim::Results;
+
+/// A 12-packet WRITE from `h0` to `h2` over two ToR switches. `rules` corrupt what `s0` sends to `s1`, and back.
+fn scripted(mend: &str, forward: &str, backward: &str) -> (Results, wiremend_measure::FlowRow) {
+    let mut text = format!(
+        "title = \"scripted\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n\
+         [transport]\nresend_delay = \"500ns\"\n[mend]\n{mend}\n\
+         [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h2\"\n"
+    );
+    for (direction, rules) in [("forward", forward), ("backward", backward)] {
+        if !rules.is_empty() {
+            let _ = write!(
+                text,
+                "[[impair]]\nkind = \"script\"\nlinks = [\"s0-s1\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
+            );
+        }
+    }
+    let (results, rows) = run(&text);
+    assert_eq!(rows.len(), 1);
+    assert!(rows[0].outcome.is_finished());
+    (results, rows[0])
+}
+
+/// Fig. 6.
+#[test]
+fn a_copy_of_the_nak_stands_in_for_it() {
+    let (results, row) = scripted("nak_copies = 1", "{ psn = 3 }", "{ packet = \"nak\" }");
+    assert_eq!((row.timeouts, row.naks), (0, 1));
+    let added = results.counters.added;
+    assert_eq!((added.nak_copies.frames, added.nak_copies.bytes), (1, 66));
+    assert_eq!(
+        (results.counters.naks, results.counters.nak_copies),
+        (0, 1),
+        "told apart by who counts losses"
+    );
+    let (results, row) = scripted("nak_copies = 2", "{ psn = 3 }", "");
+    assert_eq!((results.counters.naks, results.counters.nak_copies), (1, 2));
+    assert_eq!(row.retransmitted_packets, 9, "copies that come together send nothing twice");
+}
+
+/// Fig. 7.
+#[test]
+fn a_copy_of_the_retransmission_stands_in_for_it() {
+    let (results, row) = scripted("retransmission_copies = 1", "{ psn = 3, count = 2 }", "");
+    assert_eq!(row.timeouts, 0);
+    let added = results.counters.added;
+    assert_eq!((added.retransmission_copies.frames, added.false_matches), (1, 0));
+    // A middle packet of a WRITE with 1024 bytes: 14 + 20 + 8 + 12 + 1024 + 4 + 4.
+    assert_eq!(added.retransmission_copies.bytes, 1086);
+    let (_, row) = scripted("retransmission_copies = 1", "{ psn = 3, count = 3 }", "");
+    assert_eq!(row.timeouts, 1, "original, retransmission and its copy are lost");
+    let (_, row) = scripted("retransmission_copies = 2", "{ psn = 3, count = 3 }", "");
+    assert_eq!(row.timeouts, 0);
+}
+
+/// Presets fill in what a scenario leaves out.
+#[test]
+fn everything_together_survives_what_each_alone_does_not() {
+    let losses = ("{ psn = 3, count = 2 }, { psn = 11, count = 2 }", "{ packet = \"nak\" }");
+    for (mend, timeouts) in [
+        ("preset = \"none\"", 2),
+        ("preset = \"all\"", 0),
+        ("preset = \"all\"\nnak_copies = 0", 2),
+        ("preset = \"all\"\nretransmission_copies = 0", 1),
+        ("preset = \"all\"\ndummies = 0", 1),
+    ] {
+        let (_, row) = scripted(mend, losses.0, losses.1);
+        assert_eq!(row.timeouts, timeouts, "{mend}");
+    }
+}
+
+/// Two connections from hosts of one switch have the same numbers, and a switch sees nothing else.
+#[test]
+fn another_connection_can_take_the_copy() {
+    let text = "title = \"two\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n\
+         [mend]\nretransmission_copies = 1\n\
+         [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h2\"\n\
+         [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h1\"\ndst = \"h3\"\nstart = \"5500ns\"\n\
+         [[impair]]\nkind = \"script\"\nlinks = [\"s1-h2\"]\ndirection = \"backward\"\nrules = [{ psn = 3 }]\n";
+    let (results, rows) = run(text);
+    assert!(rows.iter().all(|row| row.outcome.is_finished()));
+    let added = results.counters.added;
+    assert_eq!((added.retransmission_copies.frames, added.false_matches), (1, 1));
+}

@@ -1,0 +1,612 @@
+//! Random fabrics, workloads, impairments and recoveries: whatever the seed, nothing is lost without a reason,
+//! delivered twice or left hanging, and neither threads nor kinds of port change a digit.
+//!
+//! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario.
+
+use crate::common::{run_with, scenario};
+use wiremend_measure::{FlowRow, Outcome};
+use wiremend_scenario::App;
+use wiremend_sim::{Ending, Options, Results};
+use wiremend_units::mix;
+
+/// Seeds of the ordinary run, in four shares that test runners handle side by side.
+const SEEDS: u64 = 400;
+
+#[test]
+fn invariants_hold_first_share() {
+    share(0);
+}
+
+#[test]
+fn invariants_hold_second_share() {
+    share(1);
+}
+
+#[test]
+fn invariants_hold_third_share() {
+    share(2);
+}
+
+#[test]
+fn invariants_hold_fourth_share() {
+    share(3);
+}
+
+fn share(number: u64) {
+    for seed in seeds(0..SEEDS).filter(|seed| seed % 4 == number) {
+        let text = draw(seed);
+        if let Err(panic) = std::panic::catch_unwind(|| check(&text, seed)) {
+            println!("seed {seed}:\n{text}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn check(text: &str, seed: u64) {
+    let plain = Options::new(seed);
+    let (results, rows) = run_with(text, &plain);
+    check_flows(text, &results, &rows);
+    check_frames(&results);
+    check_lossless(text, &results);
+    let digest = results.collector.digest();
+    for threads in [2, 3] {
+        let (other, other_rows) = run_with(text, &Options { threads, ..plain.clone() });
+        assert_eq!(other.collector.digest(), digest, "{threads} threads");
+        assert_eq!(other_rows, rows, "{threads} threads");
+        assert_eq!((other.end, other.counters), (results.end, results.counters), "{threads} threads");
+    }
+    let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled: true, ..plain });
+    assert_eq!(scheduled_rows, rows, "scheduled ports");
+    assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
+}
+
+fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
+    let numbers: std::collections::BTreeSet<_> = rows.iter().map(|row| row.flow).collect();
+    assert_eq!(numbers.len(), rows.len(), "a flow ends once");
+    if results.ending == Ending::Complete {
+        let ended = |outcome| matches!(outcome, Outcome::TimeLimit | Outcome::Stalled);
+        assert!(!rows.iter().any(|row| ended(row.outcome)), "a complete run leaves nothing open");
+        if rows.iter().all(|row| row.outcome == Outcome::Finished) {
+            assert_eq!(rows.len() as u64, asked_for(text), "every flow that was asked for has ended");
+        }
+    }
+    for row in rows {
+        let finished = row.outcome == Outcome::Finished;
+        assert!(!finished || row.delivered_ps.is_some(), "what completed was delivered: {row:?}");
+        // Over unequal parallel links a ping-pong, a scheme of many paths or a flow that is spread may be luckier than its yardstick.
+        let is_lucky = ["ping-pong", "mp-rdma", "balance", "subflows"].iter().any(|word| text.contains(word));
+        let faster = row.fct().as_ps() < row.ideal_ps && !is_lucky;
+        assert!(!finished || !faster, "nothing is faster than alone: {row:?}");
+        assert!(
+            row.delivered_ps.is_none_or(|at| at <= row.end_ps),
+            "delivery comes before completion: {row:?}"
+        );
+    }
+    // A READ is delivered where it was asked for; all else is counted once by its receiver.
+    if !text.contains("\"read\"") && !text.contains("ping-pong") {
+        let delivered =
+            |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+        let known: Vec<_> = rows.iter().filter(|row| row.delivered_ps.is_some()).collect();
+        let unknown = delivered(|host| host.delivered_messages) - known.len() as u64;
+        // A requester that has given up, or that the end of the run has cut off, may not hear of a delivery.
+        let silent = rows.iter().filter(|row| row.delivered_ps.is_none()).count() as u64;
+        assert!(unknown <= silent, "every message is delivered once");
+        if unknown == 0 {
+            assert_eq!(
+                delivered(|host| host.delivered_bytes),
+                known.iter().map(|row| row.bytes).sum::<u64>()
+            );
+        }
+    }
+}
+
+/// Flows of all workloads, if none of them breaks off.
+fn asked_for(text: &str) -> u64 {
+    let scenario = scenario(text);
+    let flows = scenario.workloads.iter().map(|workload| match &workload.app {
+        App::Poisson(app) => app.flows.expect("the swarm says how many").get(),
+        App::Flows(app) => app.endpoints().pairs(&scenario.topology).unwrap().len() * app.per_pair(),
+        App::Allreduce(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * 2 * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
+        App::Alltoall(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
+        App::PingPong(app) => app.iterations.get(),
+        App::Stream(app) => app.count.expect("the swarm says how many").get(),
+        App::Cbr(_) => 0,
+        App::List(_) => unreachable!("the swarm has no files"),
+    });
+    flows.sum()
+}
+
+fn check_frames(results: &Results) {
+    let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+    let dropped = results.counters.dropped_frames;
+    let gone =
+        results.counters.corrupted_frames + dropped.buffer + dropped.ttl + dropped.remedy + results.in_flight;
+    let copied: u64 = results
+        .switches
+        .iter()
+        .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
+        .sum();
+    let made: u64 =
+        results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames + end.restored).sum();
+    let taken: u64 = results.guards.iter().map(|end| end.taken).sum();
+    let told = results.counters.flow_control;
+    assert_eq!(
+        hosts(|host| host.tx_frames) + copied + made + told.frames,
+        hosts(|host| host.rx_frames) + gone + taken + told.received,
+        "frames are conserved"
+    );
+}
+
+/// On clean links, with headroom as computed and pauses that are obeyed, nothing lossless is dropped for want of room.
+fn check_lossless(text: &str, results: &Results) {
+    let told = results.counters.flow_control;
+    // The last is a watchdog that has ports ignore pauses.
+    let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
+        .iter()
+        .any(|word| text.contains(word));
+    assert!(!is_clean || told.lossless_dropped == 0, "{told:?}");
+    assert!(told.resumes <= told.pauses && told.corrupted <= results.counters.corrupted_frames, "{told:?}");
+    assert!(told.lossless_dropped + told.lossy_dropped <= results.counters.dropped_frames.buffer, "{told:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
+fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
+    let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
+    from.parse().expect("a number")..to.parse().expect("a number")
+}
+
+/// A scenario drawn from a seed.
+fn draw(seed: u64) -> String {
+    let mut dice = Dice(mix(seed ^ 0x5EED));
+    let topology = draw_topology(&mut dice);
+    let transport = draw_transport(&mut dice);
+    let mend = draw_mend(&mut dice, &transport);
+    let workloads: String = (0..dice.pick(&[1, 1, 1, 2])).map(|_| draw_workload(&mut dice)).collect();
+    let impairs: String = (0..dice.pick(&[0, 1, 1, 2, 3])).map(|_| draw_impairment(&mut dice)).collect();
+    let stop = dice.pick(&["300us", "2ms", "5ms"]);
+    let classes = draw_classes(&mut dice);
+    let loads: String = (0..dice.pick(&[0, 0, 1, 2])).map(|_| draw_load(&mut dice)).collect();
+    let pauses: String = (0..dice.pick(&[0, 0, 1, 3])).map(|_| draw_pause(&mut dice)).collect();
+    let protect = draw_protect(&mut dice, &topology);
+    let lossless = draw_lossless(&mut dice);
+    // Lossless switches have one buffer for all ports.
+    let topology = if lossless.is_empty() {
+        topology
+    } else {
+        topology.replace("buffer = \"20kB\"\n", "").replace("buffer = \"200kB\"\n", "")
+    };
+    // Headroom holds what the ends of protected links keep, too.
+    let (protect, lossless) = if lossless.is_empty() || protect.is_empty() {
+        (protect, lossless)
+    } else {
+        let small = [("\"4MB\"", "\"1MB\""), ("\"20MB\"", "\"2MB\"")];
+        let large = [
+            ("1200kB", "40MB"),
+            ("1300kB", "41MB"),
+            ("1500kB", "42MB"),
+            ("2500kB", "80MB"),
+            ("12MB", "300MB"),
+        ];
+        let change = |text: String, (old, new): (&str, &str)| text.replace(old, new);
+        (small.into_iter().fold(protect, change), large.into_iter().fold(lossless, change))
+    };
+    let text = format!(
+        "title = \"swarm\"\nseed = {seed}\n[topology]\n{topology}\n[transport]\n{transport}\n{classes}{mend}\
+         [stop]\nafter = \"{stop}\"\n{workloads}{loads}{impairs}{pauses}{protect}{lossless}"
+    );
+    // Nobody replies to a READ, and a pair has no links between switches: both are refused.
+    let text = if text.contains("ping-pong") { text.replace("\"read\"", "\"send\"") } else { text };
+    let text = if text.contains("\"pair\"") { text.replace("\"switches\"", "\"all\"") } else { text };
+    let text = draw_recovery(&mut Dice(mix(seed ^ 0x5E1)), &text);
+    let text = draw_congestion(&mut Dice(mix(seed ^ 0xECE)), &text);
+    let text = draw_lossy(&mut Dice(mix(seed ^ 0x7217)), &text);
+    let text = draw_tcp(&mut Dice(mix(seed ^ 0x7C9)), &text);
+    scenario(&text);
+    text
+}
+
+fn draw_topology(dice: &mut Dice) -> String {
+    let shape = dice.pick(&[
+        "kind = \"pair\"",
+        "kind = \"chain\"\nswitches = 3\nhosts_per_end = 3",
+        "kind = \"fat-tree\"\nk = 4",
+        "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3",
+        "kind = \"graph\"\nhosts = [\"a\", \"b\", \"c\"]\nswitches = [\"x\", \"y\", \"z\"]\nlinks = [{ ends = [\"a\", \"x\"] }, \
+         { ends = [\"b\", \"y\"], delay = \"0ns\" }, { ends = [\"c\", \"z\"] }, { ends = [\"x\", \"y\"], rate = \"10Gbps\" }, \
+         { ends = [\"y\", \"z\"], delay = \"3us\" }, { ends = [\"z\", \"x\"] }, { ends = [\"z\", \"x\"], delay = \"250ns\" }]",
+    ]);
+    let delay = dice.pick(&["1us", "100ns", "0ns", "7us", "1ns"]);
+    let switch_delay = dice.pick(&["1us", "300ns", "2us"]);
+    let rate = dice.pick(&["100Gbps", "25Gbps", "33Gbps"]);
+    let buffer = dice.pick(&["unlimited", "unlimited", "20kB", "200kB"]);
+    let latency = dice.pick(&["0ns", "450ns"]);
+    format!(
+        "{shape}\ndelay = \"{delay}\"\nswitch_delay = \"{switch_delay}\"\nrate = \"{rate}\"\nbuffer = \"{buffer}\"\n\
+         switch_latency = \"{latency}\""
+    )
+}
+
+fn draw_transport(dice: &mut Dice) -> String {
+    format!(
+        "recovery = \"{}\"\noperation = \"{}\"\nmtu = {}\ntimeout = {}\nretry = {}\nwindow = {}\nack_every = {}\n\
+         ack_coalescing = {}\nresend_delay = \"{}\"\nqp = \"{}\"\nrate = \"{}\"\nfirst_psn = {}\nttl = {}",
+        dice.pick(&["go-back-n", "go-back-n", "go-back-0"]),
+        dice.pick(&["write", "send", "read"]),
+        dice.pick(&[1024, 256, 4096]),
+        dice.pick(&[4, 8, 10, 3]),
+        dice.pick(&[7, 2, 0]),
+        dice.pick(&["\"unlimited\"", "1", "17", "300"]),
+        dice.pick(&[1, 4, 64]),
+        dice.pick(&["true", "false"]),
+        dice.pick(&["0s", "0s", "500ns"]),
+        dice.pick(&["per-flow", "per-pair"]),
+        dice.pick(&["line", "line", "9Gbps"]),
+        dice.pick(&[0, 0xFF_FFF0, 0x7F_FFFE]),
+        dice.pick(&[64, 64, 2]),
+    )
+}
+
+fn draw_mend(dice: &mut Dice, transport: &str) -> String {
+    if dice.below(2) == 0 {
+        return String::new();
+    }
+    let copies = if transport.contains("\"read\"") { 1 } else { 3 };
+    format!(
+        "[mend]\npreset = \"{}\"\ndummies = {}\ndummies_when = \"{}\"\ndummies_after = \"{}\"\nregisters = {}\n\
+         tail_copies = {}\npacket_copies = {}\ncheck_epsn = {}\n",
+        dice.pick(&["none", "all", "all-optimized"]),
+        dice.pick(&[0, 1, 2, 16]),
+        dice.pick(&["deferred", "at-post"]),
+        dice.pick(&["0s", "0s", "1us", "30us"]),
+        dice.pick(&[1, 7, 4096]),
+        dice.below(copies),
+        dice.below(copies),
+        dice.pick(&["true", "false"]),
+    )
+}
+
+/// The class of all connections, and how switches share.
+fn draw_classes(dice: &mut Dice) -> String {
+    let class = dice.pick(&[0, 0, 3, 7]);
+    let switch = dice.pick(&[
+        "",
+        "",
+        "class = [{ number = 0, weight = 1 }]",
+        "class = [{ number = 0, weight = 1 }, { number = 3, weight = 3 }]",
+        "class = [{ number = 0, weight = 50 }, { number = 3, weight = 20 }, { number = 5, weight = 30 }]",
+        "class = [{ number = 7, weight = 2 }, { number = 3, weight = 1000 }, { number = 5 }]",
+    ]);
+    format!("class = {class}\n[switch]\n{switch}\n")
+}
+
+/// A load that nobody acknowledges.
+fn draw_load(dice: &mut Dice) -> String {
+    let (src, dst) = dice.pick(&[("0", "last"), ("0", "last"), ("1", "0")]);
+    format!(
+        "[[workload]]\nkind = \"cbr\"\nrate = \"{}\"\nframe = {}\nclass = {}\nstart = \"{}\"\nstop = \"250us\"\n\
+         src = \"{src}\"\ndst = \"{dst}\"\n",
+        dice.pick(&["1Gbps", "12Gbps", "30Gbps"]),
+        dice.pick(&[64, 1000, 9216]),
+        dice.pick(&[0, 3, 5]),
+        dice.pick(&["0s", "20us"]),
+    )
+}
+
+fn draw_pause(dice: &mut Dice) -> String {
+    format!(
+        "[[pause]]\nlinks = \"{}\"\ndirection = \"{}\"\nclass = {}\nstart = \"{}\"\n{}",
+        dice.pick(&["all", "hosts", "switches"]),
+        dice.pick(&["both", "forward", "backward"]),
+        dice.pick(&[0, 3, 5, 7]),
+        dice.pick(&["0s", "1us", "33us", "120us"]),
+        dice.pick(&["stop = \"121us\"\n", "stop = \"180us\"\n", "stop = \"1ms\"\n", ""]),
+    )
+}
+
+/// Links that mend their own losses; a pair has none that could, and the prototype does not know every rate.
+fn draw_protect(dice: &mut Dice, topology: &str) -> String {
+    if dice.below(2) == 0 || topology.contains("\"pair\"") {
+        return String::new();
+    }
+    if dice.below(3) == 0 {
+        return draw_fec(dice);
+    }
+    if dice.below(3) == 0 && !topology.contains("33Gbps") {
+        // Without backpressure, any buffer is large enough to run over.
+        let room = dice.pick(&[
+            "backpressure = true\nrx_buffer = \"4MB\"\n",
+            "backpressure = true\nrx_buffer = \"4MB\"\n",
+            "backpressure = false\n",
+            "backpressure = false\nrx_buffer = \"9kB\"\ntx_buffer = \"9kB\"\n",
+        ]);
+        return format!(
+            "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
+             {room}{}{}",
+            dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
+            dice.pick(&["both", "forward", "backward"]),
+            dice.pick(&[1, 3]),
+            dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n", "start_at_loss = 0.01\n"]),
+            dice.pick(&["", "switch = \"ideal\"\n"]),
+        );
+    }
+    format!(
+        "[[protect]]\nlinks = \"switches\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\ncontrol_copies = {}\n\
+         tx_buffer = \"{}\"\nrx_buffer = \"4MB\"\nbackpressure = {}\nunordered = {}\n{}",
+        dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
+        dice.pick(&["both", "both", "forward", "backward"]),
+        dice.pick(&[1, 3, 8]),
+        dice.pick(&[1, 2]),
+        dice.pick(&["4MB", "4MB", "20MB"]),
+        dice.pick(&["true", "true", "false"]),
+        dice.pick(&["[]", "[]", "[3]"]),
+        dice.pick(&[
+            "",
+            "",
+            "start = \"20us\"\n",
+            "stop = \"150us\"\n",
+            "copies = 1\n",
+            "start = \"5us\"\nstop = \"60us\"\n",
+            "start_at_loss = 1e-3\ndelay = \"2us\"\n",
+            "start = \"5us\"\nstop = \"90us\"\nstart_at_loss = 0.02\nover = 50\n"
+        ]),
+    )
+}
+
+fn draw_fec(dice: &mut Dice) -> String {
+    format!(
+        "[[protect]]\nlinks = \"switches\"\nby = \"{}({})\"\ndirection = \"{}\"\n{}",
+        dice.pick(&["fec", "fec", "fec-nb"]),
+        dice.pick(&["25,1", "5,1", "5,2", "1,1", "20,10", "251,4"]),
+        dice.pick(&["both", "both", "forward", "backward"]),
+        dice.pick(&[
+            "",
+            "",
+            "flush = \"1us\"\n",
+            "flush = \"1ns\"\ngive_up = \"2ns\"\n",
+            "flush = \"40us\"\ngive_up = \"41us\"\n",
+            "start = \"20us\"\n",
+            "stop = \"150us\"\n",
+            "start = \"5us\"\nstop = \"60us\"\n",
+            "start_at_loss = 0.01\nover = 200\n"
+        ]),
+    )
+}
+
+/// Switches that stop their neighbours. All headroom fits the longest links of the swarm.
+fn draw_lossless(dice: &mut Dice) -> String {
+    if dice.below(3) > 0 {
+        return String::new();
+    }
+    format!(
+        "[switch.lossless]\n{}{}{}{}",
+        dice.pick(&[
+            "classes = [0]\nbuffer = \"1200kB\"\n",
+            "classes = [0]\nbuffer = \"1300kB\"\nresume_offset = \"0B\"\nreserve = \"0B\"\n",
+            "classes = [3]\nbuffer = \"1500kB\"\n",
+            "classes = [0, 3]\nbuffer = \"2500kB\"\n",
+            "classes = [7, 6, 5, 4, 3, 2, 0]\nbuffer = \"12MB\"\n",
+            "classes = [0, 3]\nbuffer = \"200kB\"\nheadroom = \"9kB\"\n",
+            "classes = [0]\nbuffer = \"60kB\"\nheadroom = \"3kB\"\nreserve = \"1kB\"\n",
+        ]),
+        dice.pick(&["", "alpha = 1\n", "alpha = 8\n", "alpha = \"1/4\"\n"]),
+        dice.pick(&["", "copies = 2\n", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
+        dice.pick(&[
+            "",
+            "[switch.watchdog]\naction = \"drop\"\npoll = \"5us\"\ndetection = \"10us\"\nrestoration = \"7us\"\n",
+            "[switch.watchdog]\naction = \"forward\"\npoll = \"4us\"\ndetection = \"9us\"\nrestoration = \"20us\"\n",
+            "[switch.demotion]\nbounces = 0\nttl_below = 63\nclass = 1\n",
+        ]),
+    )
+}
+
+/// Schemes that take packets in any order, and links that are cut for a while.
+fn draw_recovery(dice: &mut Dice, text: &str) -> String {
+    if dice.below(2) == 0 {
+        return text.to_owned();
+    }
+    let scheme = dice.pick(&["selective-repeat", "timeout-only", "rack-tlp", "mp-rdma"]);
+    let mut text = text.replace("\"go-back-n\"", "\"go-back-0\"").replace("go-back-0", scheme);
+    text = text.replace("operation = \"read\"", "operation = \"write\"");
+    for every in [4, 64] {
+        text = text.replace(&format!("ack_every = {every}\n"), "ack_every = 1\n");
+    }
+    if scheme == "mp-rdma" {
+        text = text.replace("ack_coalescing = true", "ack_coalescing = false");
+    }
+    text += dice.pick(&[
+        "",
+        "[transport.selective-repeat]\n",
+        "[transport.selective-repeat]\nrto_low = \"20us\"\nrto_high = \"60us\"\n",
+        "[transport.selective-repeat]\ntracked = 5\nbackoff = true\n",
+        "[transport.selective-repeat]\ntracking = \"linked-chunks\"\nbackoff = false\n",
+    ]);
+    if scheme == "mp-rdma" && text.contains("backoff = false") {
+        text += "paths = 3\nlag = 2\n";
+    }
+    let cut = "[[impair]]\nlinks = \"hosts\"\nkind = \"frames\"\nrate = 1.0\n";
+    let (start, stop) = dice.pick(&[("", ""), ("", ""), ("9us", "40us"), ("30us", "300us")]);
+    if start.is_empty() { text } else { format!("{text}{cut}start = \"{start}\"\nstop = \"{stop}\"\n") }
+}
+
+/// Marks, congestion control where it can be, and workloads in classes of their own.
+fn draw_congestion(dice: &mut Dice, text: &str) -> String {
+    let mut text = text.to_owned();
+    if dice.below(4) == 0 {
+        for start in ["0s", "1us", "33us"] {
+            let class = dice.pick(&["", "class = 3\n", "class = 5\n"]);
+            let of = format!("start = \"{start}\"\nkind");
+            text = text.replacen(&of, &format!("start = \"{start}\"\n{class}kind"), 1);
+        }
+        text = text.replace("class = 3\nkind = \"cbr\"", "kind = \"cbr\"");
+        text = text.replace("class = 5\nkind = \"cbr\"", "kind = \"cbr\"");
+    }
+    if dice.below(2) == 0 {
+        return text;
+    }
+    let can_be = !text.contains("\"read\"") && !text.contains("9Gbps");
+    let congestion =
+        if can_be { dice.pick(&["none", "dcqcn-paper", "hpcc-lineage", "swift"]) } else { "none" };
+    let class = dice.pick(&["", "", "cnp_class = 6\n"]);
+    text = text.replacen("[transport]\n", &format!("[transport]\ncongestion = \"{congestion}\"\n{class}"), 1);
+    text + dice.pick(&[
+        "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n",
+        "[switch.ecn]\nkmin = \"0B\"\nkmax = \"20kB\"\npmax = 0.9\n",
+        "[switch.ecn]\nkmin = \"40kB\"\nkmax = \"40kB\"\npmax = 1\n",
+    ])
+}
+
+/// Ways chosen packet by packet, groups of hosts that work together, and switches that trim what can be trimmed.
+fn draw_lossy(dice: &mut Dice, text: &str) -> String {
+    let mut text = text.to_owned();
+    let balance = dice.pick(&["ecmp", "ecmp", "spray", "adaptive", "flowlet"]);
+    if balance != "ecmp" {
+        text = text.replacen("[switch]\n", &format!("[switch]\nbalance = \"{balance}\"\n"), 1);
+    }
+    if dice.below(3) == 0 && !text.contains("\"read\"") {
+        let collective = format!(
+            "[[workload]]\nkind = \"{}\"\nbytes = \"{}\"\niterations = {}\nstart = \"{}\"\n",
+            dice.pick(&["allreduce", "alltoall"]),
+            dice.pick(&["1B", "9kB", "100kB"]),
+            dice.pick(&[1, 3]),
+            dice.pick(&["0s", "7us"]),
+        );
+        text.push_str(&collective);
+    }
+    if dice.below(4) > 0 || text.contains("[switch.lossless]") {
+        return text;
+    }
+    if dice.below(2) == 0 {
+        text = text.replace("kind = \"cbr\"\n", "kind = \"cbr\"\ntrimmable = true\n");
+    }
+    text + &format!(
+        "[switch.trim]\nclass = 1\nthreshold = \"{}\"\nweight = {}\nheaders = \"{}\"\nacks = \"{}\"\n",
+        dice.pick(&["1B", "9kB", "20kB"]),
+        dice.pick(&["\"fan-in\"", "\"ratio\"", "0.25", "20"]),
+        dice.pick(&["100B", "5kB", "1MB"]),
+        dice.pick(&["drop", "keep", "control"]),
+    )
+}
+
+/// TCP for all connections, or for those of one workload beside the others'.
+fn draw_tcp(dice: &mut Dice, text: &str) -> String {
+    if dice.below(3) > 0 {
+        return text.to_owned();
+    }
+    let mut tcp = text.to_owned();
+    if dice.below(2) == 0 {
+        for congestion in ["dcqcn-paper", "hpcc-lineage", "swift"] {
+            tcp = tcp.replace(&format!("congestion = \"{congestion}\"\n"), "");
+        }
+        tcp = tcp.replacen("[transport]\n", "[transport]\nprotocol = \"tcp\"\n", 1);
+    } else {
+        tcp = tcp.replacen("[[workload]]\n", "[[workload]]\nprotocol = \"tcp\"\n", 1);
+    }
+    let marks = tcp.contains("[switch.ecn]");
+    let congestion = dice.pick(&["cubic", "reno", "bbr", if marks { "dctcp" } else { "cubic" }]);
+    let table = format!(
+        "[transport.tcp]\ncongestion = \"{congestion}\"\nrto_min = \"{}\"\ndelayed_ack = \"{}\"\nmtu = {}\n{}{}{}",
+        dice.pick(&["20us", "300us"]),
+        dice.pick(&["0s", "40us", "40ms"]),
+        dice.pick(&[1500, 1500, 9000, 300]),
+        dice.pick(&[
+            "",
+            "",
+            "sack = false\n",
+            "tail_probe = false\n",
+            "reordering = \"time\"\n",
+            "reordering = \"segments\"\n"
+        ]),
+        dice.pick(&["", "", "stack_latency = \"7us\"\n", "handshake = true\nrto_first = \"100us\"\n"]),
+        dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
+    );
+    tcp += &table;
+    if dice.below(3) == 0 {
+        let linked = tcp.replace("congestion = \"reno\"", "congestion = \"lia\"");
+        tcp = format!("{linked}subflows = {}\n", dice.pick(&[2, 3, 8]));
+    }
+    // An open-loop load has no connections, and a queue pair's congestion control is for queue pairs.
+    match wiremend_scenario::load("test.toml", &tcp, &[]) {
+        Err(error) if error.to_string().contains("TCP") => text.to_owned(),
+        _ => tcp,
+    }
+}
+
+fn draw_workload(dice: &mut Dice) -> String {
+    let bytes = dice.pick(&["0B", "1B", "1024B", "5000B", "70kB", "500kB"]);
+    let start = dice.pick(&["0s", "1us", "33us"]);
+    let body = match dice.below(8) {
+        0 => format!(
+            "kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"permutation\"\ncount = {}",
+            dice.pick(&[1, 3])
+        ),
+        1 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"full-mesh\""),
+        2 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"incast\""),
+        3 => format!("kind = \"ping-pong\"\nbytes = \"{bytes}\"\niterations = {}", dice.pick(&[1, 40])),
+        4 => format!(
+            "kind = \"stream\"\nmessage = \"{}\"\ndepth = 3\ncount = 9",
+            dice.pick(&["1B", "9000B", "100kB"])
+        ),
+        5 => format!(
+            "kind = \"cbr\"\nrate = \"{}\"\nframe = {}\nclass = {}\nttl = {}\nstop = \"{}\"",
+            dice.pick(&["1Gbps", "40Gbps", "150Gbps"]),
+            dice.pick(&[64, 1000, 9216]),
+            dice.pick(&[0, 0, 3]),
+            dice.pick(&[64, 1]),
+            dice.pick(&["50us", "200us"]),
+        ),
+        _ => format!(
+            "kind = \"poisson\"\nsizes = \"{}\"\nload = {}\nflows = {}\npattern = \"{}\"",
+            dice.pick(&["google-rpc", "20kB", "alibaba-storage"]),
+            dice.pick(&["0.1", "0.6"]),
+            dice.pick(&[20, 60]),
+            dice.pick(&[
+                "uniform",
+                "point-to-point",
+                "permutation",
+                "incast",
+                "uniform\"\nsrc = [0, 1]\ndst = \"0",
+                "point-to-point\"\nsrc = [0, 0]\ndst = [1, \"last\"]\nduration = \"1s",
+            ]),
+        ),
+    };
+    format!("[[workload]]\nstart = \"{start}\"\n{body}\n")
+}
+
+fn draw_impairment(dice: &mut Dice) -> String {
+    let links = dice.pick(&["all", "hosts", "switches"]);
+    let fault = dice.pick(&[
+        "kind = \"frames\"\nrate = \"1e-3\"",
+        "kind = \"frames\"\nrate = \"0.05\"",
+        "kind = \"bit-errors\"\nrate = \"1e-6\"",
+        "kind = \"bursts\"\nloss = \"0.01\"\nlength = 4.0",
+        "kind = \"every\"\nn = 37",
+        "kind = \"ip-id\"\nmask = 255\nvalue = 255",
+        "kind = \"script\"\nrules = [{ packet = \"nak\" }, { packet = \"ack\", nth = 3, count = 5 }]",
+        "kind = \"frames\"\nrate = \"0.6\"",
+    ]);
+    let direction = dice.pick(&["both", "forward", "backward"]);
+    let stop = dice.pick(&["", "stop = \"100us\"\n"]);
+    format!("[[impair]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\n{fault}\n{stop}")
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = mix(self.0);
+        self.0 % bound
+    }
+
+    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len() as u64) as usize]
+    }
+}
