@@ -371,7 +371,7 @@ mod tests {
                 while let Some((time, source)) = queue.pop(Time::from_ps(end)) {
                     let first = (0..300)
                         .filter(|s| plain[*s] != NEVER)
-                        .min_by_key(|s| queue.event(plain[*s], *s as u32));
+                        .min_by_key(|s| queue.pending(plain[*s], *s as u32));
                     assert_eq!(Some(source.0 as usize), first);
                     assert_eq!(plain[source.0 as usize], time.as_ps());
                     plain[source.0 as usize] = NEVER;
