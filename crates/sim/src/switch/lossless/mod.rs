@@ -131,7 +131,7 @@ impl PortSet {
     }
 
     /// Those of the first 64 ports, of the next 64, and so on.
-    fn words(&self) -> usize {
+    fn word_count(&self) -> usize {
         self.0.len()
     }
 
@@ -148,7 +148,7 @@ impl PortSet {
     }
 
     fn iter(&self) -> impl Iterator<Item = u16> {
-        (0..self.words()).flat_map(|word| self.of_word(word))
+        (0..self.word_count()).flat_map(|word| self.of_word(word))
     }
 }
 

@@ -29,7 +29,7 @@ impl Lossless {
 
     /// The same at one switch.
     pub(super) fn catch_up_switch(&mut self, lanes: &mut Lanes, now: Time, switch: u32) {
-        for word in 0..self.switches[switch as usize].occupied.words() {
+        for word in 0..self.switches[switch as usize].occupied.word_count() {
             for port in self.switches[switch as usize].occupied.of_word(word) {
                 self.catch_up(lanes, now, At { switch, port });
             }
