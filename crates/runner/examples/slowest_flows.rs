@@ -9,7 +9,7 @@ use wiremend_report::Origin;
 use wiremend_runner::{Input, Request, Runner};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let changes = ["workload.0.flows=2000".parse()?, "impair.0.rate=1e-3".parse()?];
+    let changes = ["workload.0.flows=2000".parse()?, "impair.0.rate=3e-7".parse()?];
     let input = Input::load("tour", &changes)?;
     let request = Request::new(&input).variants(&["go-back-n".to_owned()])?.seeds(4);
 
