@@ -100,45 +100,47 @@ fn is_allowed(expression: &str, allowed: &[&str]) -> bool {
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let tokens: Vec<_> = text.split_whitespace().collect();
     let mut rest = &tokens[..];
-    any_of(&mut rest, allowed) && rest.is_empty()
+    any_of(&mut rest, allowed) == Some(true) && rest.is_empty()
 }
 
-fn any_of(rest: &mut &[&str], allowed: &[&str]) -> bool {
-    let mut holds = all_of(rest, allowed);
-    while let [first, tail @ ..] = *rest
-        && *first == "OR"
-    {
-        *rest = tail;
-        holds |= all_of(rest, allowed);
+/// `None` here and below: it is no expression.
+fn any_of(rest: &mut &[&str], allowed: &[&str]) -> Option<bool> {
+    let mut holds = all_of(rest, allowed)?;
+    while take(rest, "OR") {
+        holds |= all_of(rest, allowed)?;
     }
-    holds
+    Some(holds)
 }
 
-fn all_of(rest: &mut &[&str], allowed: &[&str]) -> bool {
-    let mut holds = one(rest, allowed);
-    while let [first, tail @ ..] = *rest
-        && *first == "AND"
-    {
-        *rest = tail;
-        holds &= one(rest, allowed);
+fn all_of(rest: &mut &[&str], allowed: &[&str]) -> Option<bool> {
+    let mut holds = one(rest, allowed)?;
+    while take(rest, "AND") {
+        holds &= one(rest, allowed)?;
     }
-    holds
+    Some(holds)
 }
 
-fn one(rest: &mut &[&str], allowed: &[&str]) -> bool {
-    let [first, tail @ ..] = *rest else { return false };
+fn one(rest: &mut &[&str], allowed: &[&str]) -> Option<bool> {
+    if take(rest, "(") {
+        let holds = any_of(rest, allowed)?;
+        return take(rest, ")").then_some(holds);
+    }
+    let (first, tail) = rest.split_first()?;
     *rest = tail;
-    if *first == "(" {
-        let holds = any_of(rest, allowed);
-        let [")", tail @ ..] = *rest else { return false };
-        *rest = tail;
-        return holds;
-    }
     // An exception only permits more.
-    if let ["WITH", _, tail @ ..] = *rest {
-        *rest = tail;
+    if take(rest, "WITH") {
+        *rest = rest.split_first()?.1;
     }
-    allowed.contains(first)
+    Some(allowed.contains(first))
+}
+
+/// Whether the next token is this one, which is taken then.
+fn take(rest: &mut &[&str], token: &str) -> bool {
+    let is_next = rest.first() == Some(&token);
+    if is_next {
+        *rest = &rest[1..];
+    }
+    is_next
 }
 
 /// Packages from elsewhere than the one registry or this repository.
