@@ -179,8 +179,10 @@ fn declarations(packages: &[Value]) -> Result<Vec<String>> {
             }
         }
     }
-    let unused = declared.keys().filter(|name| !used.contains(*name));
-    wrong.extend(unused.map(|name| format!("Cargo.toml: nothing uses `{name}`")));
+    // Crates of our own are looked after by the table of crates.
+    let outside = declared.iter().filter(|(_, value)| value.get("path").is_none());
+    let unused = outside.filter(|(name, _)| !used.contains(*name));
+    wrong.extend(unused.map(|(name, _)| format!("Cargo.toml: nothing uses `{name}`")));
     Ok(wrong)
 }
 

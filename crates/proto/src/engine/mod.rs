@@ -30,14 +30,12 @@ pub use delivery::{Arrival, Message, Outcome, Place};
 pub use transmit::{Expiry, Purpose, Transmit};
 pub use work::{Completion, Op, Status, Work};
 
-use crate::Packet;
-
 /// The half of a connection that was asked to move data.
 pub trait Requester {
     /// What all connections of a kind share.
     type Config;
     /// What it sends and takes.
-    type Packet: Copy + Debug + Into<Packet>;
+    type Packet: Copy + Debug;
 
     /// Takes a work request. On a connection in error it completes as flushed.
     fn post(&mut self, config: &Self::Config, now: Time, work: Work);
@@ -96,7 +94,7 @@ pub trait Responder {
     /// What all connections of a kind share.
     type Config;
     /// What it sends and takes.
-    type Packet: Copy + Debug + Into<Packet>;
+    type Packet: Copy + Debug;
 
     /// Takes a request. Messages that it completes beyond the one in the [`Outcome`] come from [`Self::poll_message`].
     fn on_packet(&mut self, config: &Self::Config, now: Time, packet: &Self::Packet) -> Outcome;
