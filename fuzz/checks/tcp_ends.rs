@@ -2,7 +2,7 @@
 
 use wiremend_proto::engine::{Op, Outcome, Requester as _, Responder as _, Status, Work};
 use wiremend_proto::tcp::cc::Algorithm;
-use wiremend_proto::tcp::{Ack, Block, Config, Data, Ecn, Receiver, Reordering, Segment, Sender};
+use wiremend_proto::tcp::{Ack, AckHead, Block, Config, Data, Ecn, Receiver, Reordering, Segment, Sender};
 use wiremend_units::{QpNum, Span, Time};
 
 use super::draw::Draw;
@@ -176,7 +176,7 @@ impl World {
             if draw.is(4) { draw.near(ack) } else { ack.wrapping_add(u32::from(draw.byte() % 32) * mss) }
         };
         let blocks = std::array::from_fn(|_| Block { start: edge(draw), end: edge(draw) });
-        Segment::Ack(Ack { ack, syn: draw.is(8), echo: draw.is(4), blocks, ..Ack::default() })
+        Segment::Ack(Ack { head: AckHead::new(HERE, draw.is(8), draw.is(4)), ack, blocks })
     }
 
     fn hear_data(&mut self, packet: &Segment) {

@@ -99,7 +99,8 @@ impl Packet {
         matches!(self, Self::Dcp(dcp::Packet::Data(data)) if data.is_trimmed())
     }
 
-    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence.
+    /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence. Only go-back-N's is inlined,
+    /// because most packets are of it.
     #[inline]
     pub fn frame_len(&self) -> u16 {
         match self {

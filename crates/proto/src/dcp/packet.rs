@@ -372,7 +372,7 @@ impl Packet {
     }
 
     /// The length of the Ethernet frame that carries it over IPv4, whole or cut.
-    #[inline]
+    #[inline(never)]
     pub const fn frame_len(&self) -> u16 {
         match self {
             Self::Data(data) if data.is_trimmed() => TRIMMED_BYTES,

@@ -155,7 +155,7 @@ impl Packet {
 
     /// The length of the Ethernet frame that carries it over IPv4: its place, or what an answer says, comes on top of what
     /// its opcode takes.
-    #[inline]
+    #[inline(never)]
     pub const fn frame_len(&self) -> u16 {
         let extra = match self.opcode() {
             Opcode::Acknowledge => SAID_BYTES,

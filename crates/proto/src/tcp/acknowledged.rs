@@ -62,7 +62,7 @@ impl Sender {
             self.on_progress(config, now);
         }
         self.judge_probe(now, ack, &news);
-        self.judge(config, now, &news, said.echo);
+        self.judge(config, now, &news, said.head.echo());
         if news.heard.bytes > 0 {
             self.arm_probe(config, now);
         }

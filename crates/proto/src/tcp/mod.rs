@@ -69,6 +69,8 @@ pub use config::{Config, Ecn, Reordering};
 pub use counters::Counters;
 pub use delivery::Sample;
 pub use receiver::Receiver;
-pub use segment::{Ack, Block, Data, SACK_BLOCKS, SUBFLOW_SACK_BLOCKS, Segment, SubflowAck, frame_len};
+pub use segment::{
+    Ack, AckHead, Block, Data, SACK_BLOCKS, SUBFLOW_SACK_BLOCKS, Segment, SubflowAck, frame_len,
+};
 pub use sender::Sender;
 pub use trouble::Trouble;

@@ -7,7 +7,7 @@ use wiremend_units::{Psn, QpNum, Time};
 use super::config::Config;
 use super::echo::Echo;
 use super::ranges::{Ranges, Run};
-use super::segment::{Ack, Block, Data, SACK_BLOCKS, Segment, widen};
+use super::segment::{Ack, AckHead, Block, Data, SACK_BLOCKS, Segment, widen};
 use crate::engine::{self, Message, Op, Outcome, ResponderCounters};
 
 /// The receiving half of a connection.
@@ -111,18 +111,17 @@ impl engine::Responder for Receiver {
 
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Segment> {
-        let mut ack = Ack { dest_qp: self.peer, ..Ack::default() };
-        if let Some((number, echo)) = self.early.take() {
-            (ack.ack, ack.echo) = (number as u32, echo);
+        let ack = if let Some((number, echo)) = self.early.take() {
+            let head = AckHead::new(self.peer, false, echo);
+            Ack { head, ack: number as u32, blocks: Default::default() }
         } else if std::mem::take(&mut self.wanted) {
-            (ack.ack, ack.echo, ack.syn) =
-                (self.expected as u32, self.echo.on, std::mem::take(&mut self.syn));
-            ack.blocks = self.blocks();
+            let head = AckHead::new(self.peer, std::mem::take(&mut self.syn), self.echo.on);
             self.waiting = 0;
             self.due = Time::MAX;
+            Ack { head, ack: self.expected as u32, blocks: self.blocks() }
         } else {
             return None;
-        }
+        };
         self.counters.acks += 1;
         Some(Segment::Ack(ack))
     }

@@ -47,14 +47,10 @@ pub struct Data {
 /// What has come of the stream.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Ack {
-    /// The connection that shall receive it.
-    pub dest_qp: QpNum,
+    /// Who shall receive it, and its flags.
+    pub head: AckHead,
     /// All bytes before this one are there.
     pub ack: u32,
-    /// It answers a SYN.
-    pub syn: bool,
-    /// A mark has come (ECE).
-    pub echo: bool,
     /// What is there beyond a gap, the newest first; a first block that is there already tells of something that came twice
     /// (RFC 2883).
     pub blocks: [Block; SACK_BLOCKS],
@@ -63,20 +59,47 @@ pub struct Ack {
 /// What has come of one subflow, and of the data of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SubflowAck {
-    /// The connection that shall receive it.
-    pub dest_qp: QpNum,
+    /// Who shall receive it, and its flags.
+    pub head: AckHead,
     /// All bytes of the subflow before this one are there.
     pub ack: u32,
-    /// It answers a SYN.
-    pub syn: bool,
-    /// A mark has come (ECE).
-    pub echo: bool,
     /// The subflow, as in [`Signal::subflow`].
     pub subflow: u8,
     /// The first byte of the connection's data that is missing, as in [`Signal::data`].
     pub data: u32,
     /// As in [`Ack::blocks`].
     pub blocks: [Block; SUBFLOW_SACK_BLOCKS],
+}
+
+/// The connection that shall receive an acknowledgement, in 24 bits, and two flags above them: beside three blocks a frame that fits a cache
+/// line has no other room for these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AckHead(u32);
+
+impl AckHead {
+    const SYN: u32 = 1 << 24;
+    const ECHO: u32 = 1 << 25;
+
+    /// To that connection. `syn`: it answers a SYN. `echo`: a mark has come (ECE).
+    pub const fn new(dest_qp: QpNum, syn: bool, echo: bool) -> Self {
+        Self(dest_qp.get() | if syn { Self::SYN } else { 0 } | if echo { Self::ECHO } else { 0 })
+    }
+
+    /// The connection that shall receive it.
+    #[inline]
+    pub const fn dest_qp(self) -> QpNum {
+        QpNum::new(self.0 & QpNum::MAX)
+    }
+
+    /// It answers a SYN.
+    pub const fn syn(self) -> bool {
+        self.0 & Self::SYN != 0
+    }
+
+    /// A mark has come (ECE).
+    pub const fn echo(self) -> bool {
+        self.0 & Self::ECHO != 0
+    }
 }
 
 /// Bytes from `start` to `end - 1`; none if these are equal.
@@ -112,8 +135,8 @@ impl Segment {
     pub const fn dest_qp(&self) -> QpNum {
         match self {
             Self::Data(data) => data.dest_qp,
-            Self::Ack(ack) => ack.dest_qp,
-            Self::SubflowAck(ack) => ack.dest_qp,
+            Self::Ack(ack) => ack.head.dest_qp(),
+            Self::SubflowAck(ack) => ack.head.dest_qp(),
         }
     }
 
@@ -171,16 +194,16 @@ impl Segment {
             blocks: [None; 3],
         };
         let back = TcpRepr { source_port: receiver_port, destination_port: sender_port, ..forth };
-        let answer = |ack: u32, syn: bool, echo: bool, told: &[Block]| {
+        let answer = |head: AckHead, ack: u32, told: &[Block]| {
             let mut blocks = [None; 3];
             let told = told.iter().filter(|block| !block.is_empty());
             blocks.iter_mut().zip(told).for_each(|(place, block)| *place = Some((block.start, block.end)));
-            let flags = TcpFlags::ACK | TcpFlags::SYN.when(syn) | TcpFlags::ECE.when(echo);
-            TcpRepr { seq: if syn { u32::MAX } else { 0 }, ack, flags, blocks, ..back }
+            let flags = TcpFlags::ACK | TcpFlags::SYN.when(head.syn()) | TcpFlags::ECE.when(head.echo());
+            TcpRepr { seq: if head.syn() { u32::MAX } else { 0 }, ack, flags, blocks, ..back }
         };
         match self {
-            Self::Ack(said) => answer(said.ack, said.syn, said.echo, &said.blocks),
-            Self::SubflowAck(said) => answer(said.ack, said.syn, said.echo, &said.blocks),
+            Self::Ack(said) => answer(said.head, said.ack, &said.blocks),
+            Self::SubflowAck(said) => answer(said.head, said.ack, &said.blocks),
             Self::Data(data) if data.syn => TcpRepr { seq: u32::MAX, flags: TcpFlags::SYN, ..forth },
             Self::Data(data) => TcpRepr {
                 seq: data.seq,
@@ -192,7 +215,7 @@ impl Segment {
 
     /// The length of the Ethernet frame that carries it over IPv4, from MAC header to frame check sequence. For what segments of subflows
     /// say beyond a plain one, see [`Signal`].
-    #[inline]
+    #[inline(never)]
     pub fn frame_len(&self) -> u16 {
         frame_len(match self {
             Self::Data(Data { len, signal: Some(_), .. }) => len + Signal::DATA_BYTES,
@@ -220,19 +243,19 @@ pub const fn frame_len(payload: u16) -> u16 {
 impl Ack {
     /// The same on a subflow. The oldest blocks are left out where there is less room.
     pub(super) fn on_subflow(&self, signal: Signal) -> SubflowAck {
-        let &Self { dest_qp, ack, syn, echo, blocks } = self;
+        let &Self { head, ack, blocks } = self;
         let Signal { subflow, data } = signal;
         let blocks = std::array::from_fn(|place| blocks[place]);
-        SubflowAck { dest_qp, ack, syn, echo, subflow, data, blocks }
+        SubflowAck { head, ack, subflow, data, blocks }
     }
 }
 
 impl SubflowAck {
     /// What it says of its subflow alone.
     pub(super) fn of_subflow(&self) -> Ack {
-        let &Self { dest_qp, ack, syn, echo, blocks, .. } = self;
+        let &Self { head, ack, blocks, .. } = self;
         let blocks = std::array::from_fn(|place| blocks.get(place).copied().unwrap_or_default());
-        Ack { dest_qp, ack, syn, echo, blocks }
+        Ack { head, ack, blocks }
     }
 }
 
@@ -251,7 +274,9 @@ mod tests {
     fn acknowledgements_of_subflows_read_back() {
         let block = |start| Block { start, end: start.wrapping_add(1_000) };
         let blocks = std::array::from_fn(|place| block(u32::MAX - 4_000 * place as u32));
-        let ack = Ack { dest_qp: QpNum::new(3), ack: u32::MAX - 9, echo: true, syn: false, blocks };
+        let head = AckHead::new(QpNum::new(QpNum::MAX), false, true);
+        assert_eq!((head.dest_qp(), head.syn(), head.echo()), (QpNum::new(QpNum::MAX), false, true));
+        let ack = Ack { head, ack: u32::MAX - 9, blocks };
         let signal = Signal { subflow: 7, data: 0xFEDC_BA98 };
         let mapped = ack.on_subflow(signal);
         assert_eq!(Segment::SubflowAck(mapped).signal(), Some(signal));
@@ -283,7 +308,8 @@ mod tests {
     #[test]
     fn headers_say_what_segments_say() {
         let block = Block { start: 5, end: 8_000_000 };
-        let mut ack = Ack { ack: 4, echo: true, ..Ack::default() };
+        let head = AckHead::new(QpNum::new(3), false, true);
+        let mut ack = Ack { head, ack: 4, ..Ack::default() };
         ack.blocks[1] = block;
         let header = Segment::Ack(ack).to_wire(0xC000, 5_001);
         assert_eq!((header.source_port, header.ack), (5_001, 4));

@@ -337,7 +337,7 @@ impl Sender {
     pub(super) fn on_answer(&mut self, config: &Config, now: Time, said: &Ack) {
         match self.opening {
             Opening::Done if self.failed.is_none() => self.on_ack(config, now, said),
-            Opening::Asked { at, again } if said.syn => {
+            Opening::Asked { at, again } if said.head.syn() => {
                 self.opening = Opening::Done;
                 self.rto_at = Time::MAX;
                 self.backoff = 0;

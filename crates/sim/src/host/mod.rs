@@ -211,7 +211,7 @@ impl Host {
         }
     }
 
-    /// A packet of selective repeat or DCP.
+    /// A packet of another protocol than go-back-N, which does not pay for it.
     #[inline(never)]
     fn on_other(&mut self, cx: &mut Context<'_>, frame: &Frame, packet: &Packet) {
         match packet {

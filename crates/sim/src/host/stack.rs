@@ -53,13 +53,13 @@ impl Host {
             unreachable!("frames of TCP connections carry segments");
         };
         if packet.is_response() {
-            self.on_response(cx, frame, packet);
+            self.on_other(cx, frame, packet);
             return;
         }
         if frame.is_replica() {
             self.note_mended(frame, segment);
         }
-        self.on_request(cx, frame, packet);
+        self.on_other(cx, frame, packet);
         if let Some(slot) = self.contexts.find(frame.src, segment.dest_qp()) {
             self.note_answer(cx, slot);
         }

@@ -99,7 +99,7 @@ fn an_exact_echo_separates_marked_bytes_from_others() {
         quick_acks: 0,
         ..config(Algorithm::Dctcp)
     });
-    let told = |acks: Vec<Ack>| acks.iter().map(|ack| (ack.ack, ack.echo)).collect::<Vec<_>>();
+    let told = |acks: Vec<Ack>| acks.iter().map(|ack| (ack.ack, ack.head.echo())).collect::<Vec<_>>();
     assert_eq!(told(alone.take(0, false)), []);
     assert_eq!(told(alone.take(1, true)), [(1_000, false)], "what came before was not marked");
     assert_eq!(told(alone.take(2, true)), [(3_000, true)]);
