@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | `test` | every check there is, and with `--install` what they need | [`mod@test`] |
 //! | `bench` | packet-hops per CPU second, events per hop, memory, speed-up | [`mod@bench`] |
+//! | `lab` | speed on the real wire, which wants a quiet machine | [`lab`] |
 //! | `docs` | rewrites the documents that are made from the code | [`docs`] |
 //! | `ledger` | measures every claim in full and rewrites `docs/VALIDATION.md` | [`ledger`] |
 //! | `dist` | a static tarball and a Debian package | [`dist`] |
@@ -14,6 +15,7 @@
 mod bench;
 mod dist;
 mod docs;
+mod lab;
 mod ledger;
 mod shell;
 mod test;
@@ -30,7 +32,9 @@ usage: cargo xtask CHORE
                          speed and memory of the scenarios bench/*, with 1 and 2 threads
   bench relay            what a protected frame costs the core, and a relay on real ports
   bench fleet            a year of fabrics of up to 100 224 links, and a plan
-  bench monitor          daemons with many ports, many daemons on one Redis, a planner of 100 224 links, the loop of the lab
+  bench monitor          daemons with many ports, many daemons on one Redis, a planner of 100 224 links
+  lab [PART…]            speed on the real wire, each figure with its criterion; the parts are tcp, auto, outage and roce; wants a quiet
+                         machine and root
   docs                   rewrite docs/scenarios.md; man pages and completions go to target/docs
   ledger [ID…]           measure every claim in full, or these, rewrite docs/VALIDATION.md and its figures; goes on where it was ended
   dist                   static tarball and Debian package, in target/dist";
@@ -77,6 +81,10 @@ fn chore(args: &[String]) -> Result<(), Trouble> {
             test::run(install, names)
         }
         "bench" => bench::run(&bench::Plan::from_args(args).map_err(Trouble::Usage)?),
+        "lab" => match args.iter().find(|part| !lab::PARTS.contains(&part.as_str())) {
+            Some(part) => Err(Trouble::Usage(format!("`lab` has no part `{part}`"))),
+            None => Ok(lab::run(args)?),
+        },
         "docs" if args.is_empty() => Ok(docs::run()?),
         "ledger" => Ok(ledger::run(args)?),
         "dist" if args.is_empty() => Ok(dist::run()?),
@@ -87,6 +95,9 @@ fn chore(args: &[String]) -> Result<(), Trouble> {
         }
         // How `bench` runs a program: as the only child of a fresh process, whose usage is then the program's.
         "measure" => Ok(bench::measure(args)?),
+        // What `lab` runs on its two hosts.
+        "outage-send" => Ok(lab::send(args)?),
+        "outage-receive" => Ok(lab::receive()?),
         _ => Err(Trouble::Usage(format!("no chore `{name}`"))),
     }
 }

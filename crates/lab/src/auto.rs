@@ -26,10 +26,19 @@ pub struct Auto {
 }
 
 const CORRUPTS: Duration = Duration::from_secs(2);
-const REPAIRED: Duration = Duration::from_secs(9);
+/// It corrupts no longer from here on, but not before it is protected.
+const CURED: Duration = Duration::from_secs(6);
+/// So much later somebody says that it is repaired, and again if it is not let be: what daemons read next would else be of the time before,
+/// too.
+const SAY: Duration = Duration::from_secs(3);
+/// Not before it is let be.
 const LASTS: Duration = Duration::from_secs(13);
+/// What has not come about by then does not.
+const GIVEN_UP: Duration = Duration::from_mins(3);
+/// How often daemons are heard.
+const HEAR: Duration = Duration::from_millis(100);
 /// Redis answers within this, or does not work.
-const START: Duration = Duration::from_secs(10);
+const START: Duration = Duration::from_mins(2);
 /// The ports at which relays stand, and their nodes.
 const ENDS: [(&str, &str); 2] = [(Loop::NODES[0], "link-a"), (Loop::NODES[1], "link-b")];
 
@@ -41,33 +50,65 @@ impl Auto {
         let redis = Redis::start(lab, directory)?;
         let daemons = [0, 1].map(|end| daemon(&chain, &redis, end));
         let daemons = daemons.into_iter().collect::<Result<Vec<Part>, Error>>()?;
-        let began = since_epoch();
-        let (mut corrupts, mut repaired) = (None, None);
-        let stream = bulk::stream(&chain, "cubic", LASTS, |passed| {
-            progress(0, passed.as_secs_f64() / LASTS.as_secs_f64());
-            if corrupts.is_none() && passed >= CORRUPTS {
+        let mut course = Course::default();
+        let stream = bulk::stream(&chain, "cubic", |passed| {
+            progress(0, (passed.as_secs_f64() / LASTS.as_secs_f64()).min(1.0));
+            let began = *course.began.get_or_insert_with(|| since_epoch().saturating_sub(passed));
+            if course.corrupts.is_none() && passed >= CORRUPTS {
                 chain.set_loss(self.loss)?;
-                corrupts = Some(passed);
+                course.corrupts = Some(passed);
             }
-            if repaired.is_none() && passed >= REPAIRED {
+            if passed >= course.heard + HEAR {
+                course.heard = passed;
+                course.hear(&decisions(&daemons, began)?);
+            }
+            if course.said.is_none() && passed >= CURED && course.protected_s.is_some() {
                 chain.set_loss(0.0)?;
-                redis.say_repaired()?;
-                repaired = Some(passed);
+                course.said = Some(passed);
             }
-            Ok(())
+            if course.let_be_s.is_none() && course.said.is_some_and(|said| passed >= said + SAY) {
+                redis.say_repaired()?;
+                course.said = Some(passed);
+                course.repaired.get_or_insert(passed);
+            }
+            Ok(passed >= GIVEN_UP || passed >= LASTS && course.let_be_s.is_some())
         })?;
-        let decisions = decisions(&daemons, began)?;
+        let decisions = decisions(&daemons, course.began.unwrap_or_default())?;
+        course.hear(&decisions);
         Ok(Loop {
             loss: self.loss,
             rate_bps: self.knobs.rate.map_or(0, wiremend_units::Rate::bits_per_s),
-            corrupts_s: corrupts.unwrap_or_default().as_secs_f64(),
-            repaired_s: repaired.unwrap_or_default().as_secs_f64(),
+            corrupts_s: course.corrupts.unwrap_or_default().as_secs_f64(),
+            repaired_s: course.repaired.unwrap_or_default().as_secs_f64(),
             noticed_s: decisions.iter().find(|one| is_sight(one)).map(|one| one.at_s),
-            protected_s: last_of_both(&decisions, |doing| doing.get("protects").is_some()),
-            let_be_s: last_of_both(&decisions, |doing| doing == "nothing"),
+            protected_s: course.protected_s,
+            let_be_s: course.let_be_s,
             decisions,
             stream,
         })
+    }
+}
+
+/// How far it is, after the start of the transfer.
+#[derive(Default)]
+struct Course {
+    /// When that was, since 1970.
+    began: Option<Duration>,
+    corrupts: Option<Duration>,
+    /// When it was last cured, or said to be.
+    said: Option<Duration>,
+    /// When it was first said to be repaired.
+    repaired: Option<Duration>,
+    /// When daemons were last heard.
+    heard: Duration,
+    protected_s: Option<f64>,
+    let_be_s: Option<f64>,
+}
+
+impl Course {
+    fn hear(&mut self, decisions: &[Decision]) {
+        self.protected_s = last_of_both(decisions, |doing| doing.get("protects").is_some());
+        self.let_be_s = last_of_both(decisions, |doing| doing == "nothing");
     }
 }
 
@@ -89,7 +130,8 @@ fn decisions(daemons: &[Part], began: Duration) -> Result<Vec<Decision>, Error> 
     let mut decisions = Vec::new();
     for daemon in daemons {
         let log = fs::read_to_string(daemon.log()).map_err(|error| Error::file(&error))?;
-        for line in log.lines() {
+        // The last line may be half of one.
+        for line in log.rsplit_once('\n').map_or("", |(whole, _)| whole).lines() {
             let Ok(said) = serde_json::from_str::<Value>(line) else {
                 return Err(Error::Environment(format!("a daemon of the lab fails: {line}")));
             };
@@ -187,7 +229,7 @@ impl Redis {
             place: Server::Unix(self.socket.clone()),
             tls: None,
             login: None,
-            patience: Duration::from_secs(2),
+            patience: Duration::from_mins(1),
         };
         Store::open(&server, ENDS[end].0.parse().expect("a plain name"))
     }

@@ -105,8 +105,8 @@ const PREFIX: u8 = 15;
 /// What a relay is told where the wire is as fast as the machine: more than the machine carries.
 const UNLIMITED: Rate = Rate::gbps(5);
 const ASK_AGAIN: Duration = Duration::from_millis(5);
-/// Changes of protection are done within this.
-const SOON: Duration = Duration::from_secs(10);
+/// Changes are done within this.
+const SOON: Duration = Duration::from_mins(2);
 
 impl Side {
     /// Both, A first.
@@ -303,7 +303,7 @@ fn furnish(side: Side) -> Result<(), Refused> {
 fn await_running(interfaces: &[Interface]) -> Result<(), Refused> {
     let cables = interfaces.iter().filter(|interface| interface.is_ethernet());
     for interface in cables {
-        Interface::await_running(&interface.name, Duration::from_secs(5))?;
+        Interface::await_running(&interface.name, SOON)?;
     }
     Ok(())
 }

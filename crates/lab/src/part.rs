@@ -28,9 +28,9 @@ pub(crate) struct Part {
 }
 
 /// It answers within this, or does not work.
-const START: Duration = Duration::from_secs(10);
+const START: Duration = Duration::from_mins(2);
 /// It ends within this, or is killed.
-const END: Duration = Duration::from_secs(2);
+const END: Duration = Duration::from_secs(30);
 const LOG_TAIL_BYTES: usize = 300;
 
 impl Part {

@@ -37,7 +37,7 @@ const PREFIX: &str = "wiremend-lab-";
 /// Who has the directory.
 const OWNER: &str = "process";
 /// A lab that is asked to end does so within this, or is killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Place {
     /// Makes one, and clears away those of labs that were killed.

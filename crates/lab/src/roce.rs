@@ -81,8 +81,8 @@ const RATE: Rate = Rate::gbps(1);
 const DELAY: Span = Span::from_us(10);
 const QUEUE: Bytes = Bytes::kib(1024);
 /// Alone they take ten seconds.
-const START: Duration = Duration::from_mins(3);
-const MEASUREMENT: Duration = Duration::from_secs(90);
+const START: Duration = Duration::from_mins(10);
+const MEASUREMENT: Duration = Duration::from_mins(5);
 /// Programs in guests come and go.
 const REST: Duration = Duration::from_millis(50);
 

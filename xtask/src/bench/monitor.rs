@@ -1,4 +1,4 @@
-//! `cargo xtask bench monitor`: a daemon with many ports, many daemons, a planner of a large fabric, and the loop of the lab.
+//! `cargo xtask bench monitor`: a daemon with many ports, many daemons and a planner of a large fabric.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,15 +20,12 @@ const BYTES_MAX: u64 = 30_000_000;
 const TOLD_S_MAX: f64 = 1.0;
 /// From a word about a link to advice, at most.
 const ADVISED_S_MAX: f64 = 0.1;
-/// From the first corrupted frame in the lab to protection.
-const PROTECTED_S_MAX: f64 = 3.0;
 
 /// Measures and prints; fails if an aim is missed.
 pub(super) fn run(program: &Path) -> Result<()> {
     let mut missed = Vec::new();
     missed.extend(daemon(program)?);
     missed.extend(bus()?);
-    missed.extend(lab(program)?);
     ensure!(missed.is_empty(), "slower or larger than it should be: {}", missed.join("; "));
     Ok(())
 }
@@ -120,13 +117,4 @@ fn bus() -> Result<Vec<String>> {
         missed.push(format!("advice takes {advised:.3} s, after a repair {repaired:.3} s"));
     }
     Ok(missed)
-}
-
-fn lab(program: &Path) -> Result<Vec<String>> {
-    let seen = shell::json(&mut call(program, "lab auto --json"))?;
-    let at = |key: &str| seen[key].as_f64().with_context(|| format!("the lab has no {key}"));
-    let protected = at("protected_s")? - at("corrupts_s")?;
-    println!("the lab: from the first corrupted frame to protection {protected:.2} s");
-    let late = protected > PROTECTED_S_MAX;
-    Ok(late.then(|| format!("protection takes {protected:.2} s")).into_iter().collect())
 }

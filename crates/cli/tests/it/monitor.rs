@@ -23,7 +23,7 @@ fn a_daemon_tells_the_other_end_what_it_sees() {
     let second = wiremend(&["monitor", "run", "--for", "10s", "--config", file.to_str().unwrap()]);
     assert_eq!(second.code, Some(3), "{}", second.stderr);
     assert!(second.stderr.contains("another daemon goes by"), "{}", second.stderr);
-    std::thread::sleep(Duration::from_millis(300));
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&leaf_tree, 1_000_000, 1_000);
     leaf.says("eth0: corrupts, 1000 of ");
     let done = || cli(directory.path(), &["HGET", "wiremend:done:spine-3:eth0", "body"]);
@@ -178,7 +178,7 @@ impl Daemon {
     }
 
     pub(crate) fn says(&mut self, part: &str) {
-        let deadline = Instant::now() + Duration::from_secs(30);
+        let deadline = Instant::now() + Duration::from_mins(5);
         let mut heard = Vec::new();
         while let Ok(line) = self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
             if line.contains(part) {
@@ -241,8 +241,13 @@ pub(crate) fn cli(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.unwrap().stdout).unwrap()
 }
 
+/// Whether the daemon at this port has read its counters: it then says what it sees, even if that is nothing.
+pub(crate) fn has_read(directory: &Path, port: &str) -> bool {
+    cli(directory, &["EXISTS", &format!("wiremend:seen:{port}")]).trim() == "1"
+}
+
 pub(crate) fn await_that(mut holds: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(30);
+    let deadline = Instant::now() + Duration::from_mins(5);
     while !holds() {
         assert!(Instant::now() < deadline, "it never holds");
         std::thread::sleep(Duration::from_millis(20));

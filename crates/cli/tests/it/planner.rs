@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::time::Duration;
 
-use crate::monitor::{Daemon, await_that, cli, port, redis};
+use crate::monitor::{Daemon, await_that, cli, has_read, port, redis};
 use crate::program::{command, wiremend};
 
 const FABRIC: &str = "\
@@ -39,6 +39,7 @@ fn a_planner_says_what_should_be_done() {
             .args(["--metrics-listen", &planner_port.to_string()]),
     );
     first.says("this planner leads");
+    await_that(|| has_read(directory.path(), "leaf-1:eth0"));
     port(&tree, 1_000_000, 1_000);
     leaf.says("eth0: corrupts");
     first.says(

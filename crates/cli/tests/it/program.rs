@@ -4,27 +4,14 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
-use std::time::Duration;
 
 use serde_json::Value;
-
-/// No call of the program in a test takes as long.
-const CALL_TIME_MAX: Duration = Duration::from_mins(5);
 
 /// What a call of the program came to.
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
-}
-
-/// Tests with processes that carry frames in real time are alone with the machine: one after the other.
-pub(crate) fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The program, in no particular terminal.
@@ -36,28 +23,12 @@ pub(crate) fn command() -> Command {
 
 /// Runs the program to its end.
 pub(crate) fn wiremend<A: AsRef<OsStr>>(arguments: &[A]) -> Ended {
-    ended(output(command().args(arguments)))
+    ended(command().args(arguments).output().expect("the program starts"))
 }
 
 /// Runs the program in a directory.
 pub(crate) fn wiremend_in<A: AsRef<OsStr>>(directory: &Path, arguments: &[A]) -> Ended {
-    ended(output(command().current_dir(directory).args(arguments)))
-}
-
-/// What a program printed that ends by itself. One that does not is ended, so that its test fails and the others go on.
-fn output(command: &mut Command) -> Output {
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
-    let pid = child.id().to_string();
-    let (ended, end) = mpsc::channel::<()>();
-    let watchdog = thread::spawn(move || {
-        if end.recv_timeout(CALL_TIME_MAX) == Err(RecvTimeoutError::Timeout) {
-            let _ = Command::new("kill").args(["-KILL", &pid]).status();
-        }
-    });
-    let output = child.wait_with_output().expect("the program ends");
-    drop(ended);
-    watchdog.join().expect("no panic");
-    output
+    ended(command().current_dir(directory).args(arguments).output().expect("the program starts"))
 }
 
 /// Runs the program with this text on stdin.

@@ -9,7 +9,7 @@ pub use ailment::Ailment;
 pub use faults::{Faults, Record};
 pub use lane::{Lane, LaneConfig, LaneCounts};
 pub use service::{CableRequest, CableService, CableSettings, CableStatus};
-pub use wiremend_impair::FaultList;
+pub use wiremend_impair::{FaultList, Way};
 
 use std::io::IoSlice;
 

@@ -36,11 +36,7 @@ pub(super) enum NoAnswer {
 }
 
 /// An emulated machine is slow, and slower beside others: so much may an answer come late.
-const PATIENCE: Duration = Duration::from_secs(20);
-/// An emulated serial line loses parts of a command when the machine is very busy: its beginning, so that it is refused, or its end.
-const TRIES: u32 = 3;
-/// How many of these may pass in silence, which takes long.
-const SILENT_TRIES: u32 = 2;
+pub(super) const PATIENCE: Duration = Duration::from_mins(5);
 /// Ctrl-C is heard within this.
 const TURN: Duration = Duration::from_millis(200);
 /// More than any of our commands writes.
@@ -71,39 +67,13 @@ impl Console {
     pub(super) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, NoAnswer> {
         assert!(!command.contains('\n'), "a command is a line");
         let seconds = limit.as_secs().max(1);
-        let mut silent = 0;
-        for tried in 0..TRIES {
-            self.count += 1;
-            let until = Instant::now() + limit + PATIENCE;
-            // What is left of one that has lost its end ends here; an empty line is no command.
-            let end = if tried > 0 { "\n" } else { "" };
-            writeln!(self.line.get_mut(), "{end}{} {seconds} {command}", self.count)
-                .map_err(|_| NoAnswer::Gone)?;
-            match self.await_answer(until) {
-                Ok(Some(output)) => return Ok(output),
-                Ok(None) => {}
-                Err(NoAnswer::Late) if silent + 1 < SILENT_TRIES && !self.is_over() => {
-                    silent += 1;
-                }
-                Err(why) => return Err(why),
-            }
-        }
-        Err(NoAnswer::Unreadable("only answers to what was never asked".to_owned()))
-    }
-
-    /// The answer to the last command; none: the command was garbled on its way, and the shell has refused what was left of it.
-    fn await_answer(&mut self, until: Instant) -> Result<Option<Output>, NoAnswer> {
-        loop {
-            let line = self.read_line(until)?;
-            let (number, status, len) = answer(&line).ok_or(NoAnswer::Unreadable(line))?;
-            let text = self.read_text(len, until)?;
-            match number {
-                Some(number) if number == self.count => return Ok(Some(Output { text, status })),
-                // What is late belongs to a command that nobody waits for any more.
-                Some(_) => {}
-                None => return Ok(None),
-            }
-        }
+        self.count += 1;
+        let until = Instant::now() + limit + PATIENCE;
+        writeln!(self.line.get_mut(), "{} {seconds} {command}", self.count).map_err(|_| NoAnswer::Gone)?;
+        let line = self.read_line(until)?;
+        let (number, status, len) = answer(&line).ok_or_else(|| NoAnswer::Unreadable(line.clone()))?;
+        let text = self.read_text(len, until)?;
+        if number == self.count { Ok(Output { text, status }) } else { Err(NoAnswer::Unreadable(line)) }
     }
 
     fn read_text(&mut self, len: u64, until: Instant) -> Result<String, NoAnswer> {
@@ -145,10 +115,10 @@ impl NoAnswer {
     }
 }
 
-/// `NUMBER STATUS BYTES`; instead of the number there may be whatever stood in its place in the command.
-fn answer(line: &str) -> Option<(Option<u64>, i32, u64)> {
+/// `NUMBER STATUS BYTES`.
+fn answer(line: &str) -> Option<(u64, i32, u64)> {
     let mut fields = line.split(' ');
-    let (number, status) = (fields.next()?.parse().ok(), fields.next()?.parse().ok()?);
+    let (number, status) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
     let len = fields.next()?.parse().ok().filter(|len| *len <= OUTPUT_BYTES_MAX)?;
     fields.next().is_none().then_some((number, status, len))
 }
@@ -190,45 +160,10 @@ mod tests {
     #[test]
     fn what_takes_too_long_is_killed_and_the_next_command_runs() {
         let (mut console, mut shell) = served();
-        let started = Instant::now();
-        assert_eq!(console.run("sleep 60", Duration::from_secs(1)).unwrap().status, 137);
+        assert_eq!(console.run("sleep 600", Duration::from_secs(1)).unwrap().status, 137);
         assert_eq!(console.run("echo on", LIMIT).unwrap().text, "on\n");
-        assert!(started.elapsed() < Duration::from_secs(30));
         drop(console);
         shell.wait().unwrap();
-    }
-
-    /// The shell waits for the rest of a command that has lost its end, which then is refused or run; the one after it is answered.
-    #[test]
-    fn what_has_lost_its_end_is_in_nobodys_way() {
-        for left in ["1 10 ec", "1", "garbage"] {
-            let (mut console, mut shell) = served();
-            console.count = 1;
-            console.line.get_mut().write_all(format!("{left}\n\n").as_bytes()).unwrap();
-            let told = console.run("echo on", LIMIT).unwrap();
-            assert_eq!(told.text, "on\n", "{left}");
-            drop(console);
-            shell.wait().unwrap();
-        }
-    }
-
-    #[test]
-    fn an_answer_to_an_earlier_command_is_passed_over() {
-        let (near, mut far) = UnixStream::pair().unwrap();
-        let mut console = Console::new(near, Arc::default());
-        far.write_all(b"0 0 4\nlate1 5 3\nyes").unwrap();
-        assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "yes".to_owned(), status: 5 });
-    }
-
-    #[test]
-    fn a_command_that_was_garbled_is_given_again() {
-        let (near, mut far) = UnixStream::pair().unwrap();
-        let mut console = Console::new(near, Arc::default());
-        far.write_all(b". 1 3\nbad2 0 2\nok").unwrap();
-        assert_eq!(console.run("x", LIMIT).unwrap(), Output { text: "ok".to_owned(), status: 0 });
-        let mut asked = [0; 16];
-        let len = far.read(&mut asked).unwrap();
-        assert_eq!(&asked[..len], b"1 10 x\n\n2 10 x\n");
     }
 
     #[test]
@@ -238,7 +173,7 @@ mod tests {
         let soon = Instant::now() + Duration::from_millis(50);
         far.write_all(b"half a line").unwrap();
         assert!(matches!(console.read_line(soon), Err(NoAnswer::Late)));
-        for nonsense in ["1 2\n", "1 2 3 4\n", "1 0 999999999999\n", "\u{1b}\n"] {
+        for nonsense in ["1 2\n", "1 2 3 4\n", "1 0 999999999999\n", "\u{1b}\n", ". 0 0\n", "1 0 0\n"] {
             far.write_all(nonsense.as_bytes()).unwrap();
             assert!(matches!(console.run("x", LIMIT), Err(NoAnswer::Unreadable(_))), "{nonsense}");
         }

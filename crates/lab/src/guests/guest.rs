@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use wiremend_wire::MacAddr;
 
-use super::console::{Console, NoAnswer, Output};
+use super::console::{Console, NoAnswer, Output, PATIENCE};
 use super::image::Image;
 use super::trouble::Trouble;
 
@@ -59,7 +59,7 @@ const MEMORY_MB: u32 = 320;
 const COUNTERS: &str = "/sys/class/infiniband/rxe0/ports/1/hw_counters";
 const LOG_TAIL_BYTES: usize = 500;
 /// Commands that only look at something.
-const SHORT: Duration = Duration::from_secs(20);
+pub(super) const SHORT: Duration = Duration::from_mins(2);
 
 impl Guest {
     /// Switches it on; [`Guest::wait_ready`] says when it can be used.
@@ -99,7 +99,7 @@ impl Guest {
 
     /// Runs a command in its shell, for at most so long.
     pub(crate) fn run(&mut self, command: &str, limit: Duration) -> Result<Output, Trouble> {
-        self.console.run(command, limit).map_err(|why| self.trouble(why, limit))
+        self.console.run(command, limit).map_err(|why| self.trouble(why, limit + PATIENCE))
     }
 
     /// Runs a command that has to work: what it wrote.
@@ -158,7 +158,7 @@ impl Drop for Guest {
     }
 }
 
-/// The machine without its cable: emulated on any processor, with the log on its first serial line and commands on the second.
+/// The machine without its cable: emulated on any processor, with the log on its serial line and commands on a virtio port.
 fn machine(image: &Image<'_>, log: &Path) -> Command {
     let parts = image.parts;
     let mut command = Command::new(&parts.setpriv);
@@ -169,9 +169,11 @@ fn machine(image: &Image<'_>, log: &Path) -> Command {
     command.arg("-m").arg(MEMORY_MB.to_string());
     command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
     command.arg("-kernel").arg(parts.kernel.image()).arg("-initrd").arg(&image.root);
-    // Our end of the line is its standard output; there is no other socket that somebody could find.
     command.arg("-serial").arg(format!("file:{}", log.display()));
-    command.args(["-chardev", "socket,id=line,fd=1", "-serial", "chardev:line"]);
+    // Our end of the line is its standard output; there is no other socket that somebody could find. It is no serial line: an
+    // emulated UART loses characters while its guest is busy, and with them whole commands.
+    command.args(["-chardev", "socket,id=line,fd=1", "-device", "virtio-serial-pci"]);
+    command.args(["-device", "virtserialport,chardev=line"]);
     command
 }
 

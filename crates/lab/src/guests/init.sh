@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# What a guest does first: its network, soft-RoCE on it, and then whatever it is told on the second serial line. Our kernel parameters:
+# What a guest does first: its network, soft-RoCE on it, and then whatever it is told on its virtio port. Our kernel parameters:
 # wiremend.address (with prefix), wiremend.mtu.
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
@@ -8,12 +8,8 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs tmpfs /run
 
-# Open from here on: what comes between two openings of a line is lost.
-exec 3<>/dev/ttyS1
-stty -F /dev/ttyS1 raw -echo
-
 give_up() {
-    echo "failed: $1" >&3
+    echo "failed: $1" >/dev/console
     sleep 1
     poweroff -f
 }
@@ -38,9 +34,17 @@ rdma link add rxe0 type rxe netdev eth0 || give_up "no soft-RoCE"
 tries=0
 until grep -q '[1-9a-f]' /sys/class/infiniband/rxe0/ports/1/gids/1; do
     tries=$((tries + 1))
-    [ $tries -lt 100 ] || give_up "soft-RoCE has no address"
+    [ $tries -lt 600 ] || give_up "soft-RoCE has no address"
     sleep 0.1
 done 2>/dev/null
 
+# The device appears a moment after its driver. What is written waits until the other end is there; from then on reading waits too.
+tries=0
+until line=$(ls /dev/vport*p1); do
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || give_up "no virtio port"
+    sleep 0.1
+done 2>/dev/null
+exec 3<>"$line"
 echo ready >&3
 exec sh /serve <&3 >&3 2>/dev/console

@@ -16,11 +16,12 @@ pub(crate) struct Kernel {
 }
 
 /// What guests ask for by name; modules that these need come with them. `rdma_rxe` asks for the checksum only when it is used.
-const MODULES: &[&str] = &["virtio_pci", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm"];
+const MODULES: &[&str] =
+    &["virtio_pci", "virtio_console", "virtio_net", "crc32_generic", "rdma_rxe", "ib_uverbs", "rdma_ucm"];
 /// A package that depends on the newest kernel there is.
 const NEWEST: &str = "linux-image-amd64";
 /// Another number for another list of modules: what an older version of the program has left does not count.
-const LAYOUT: &str = "kernel-1";
+const LAYOUT: &str = "kernel-2";
 
 impl Kernel {
     /// The one that was fetched, by this user or by root.

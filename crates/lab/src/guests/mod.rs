@@ -5,7 +5,7 @@
 //!
 //! [`Parts`] are what is found on this machine: programs of packages, and the kernel, which [`fetch`] has brought into
 //! a cache. An image is made of them: a root file system of the programs, their libraries and the modules. A guest is a running
-//! one, on a TAP interface that somebody else has made, and does as it is told on a serial line (`console`). perftest has two of them
+//! one, on a TAP interface that somebody else has made, and does as it is told on a virtio port (`console`). perftest has two of them
 //! measure what lies between.
 //!
 //! Nothing is installed, and nothing stays: a guest ends when it is dropped, and by the kernel's hand when this process is killed.

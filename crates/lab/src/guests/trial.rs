@@ -19,7 +19,7 @@ const INSIDE: &str = "WIREMEND_TRIAL";
 const MEASURE: &str = "measure";
 const CRASH: &str = "crash";
 /// Alone it takes ten seconds.
-const START_LIMIT: Duration = Duration::from_mins(3);
+const START_LIMIT: Duration = Duration::from_mins(10);
 
 /// Unmodified soft-RoCE peers come up, measure, count, and are gone afterwards.
 #[test]
@@ -50,7 +50,7 @@ fn guests_end_with_the_process_that_started_them() {
         let output = inside.output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         let [process] = &processes(&text)[..] else { panic!("{output:?}") };
-        let until = Instant::now() + Duration::from_secs(10);
+        let until = Instant::now() + Duration::from_mins(5);
         while is_running(process) {
             assert!(Instant::now() < until, "process {process} outlives its parent");
             std::thread::sleep(Duration::from_millis(10));
@@ -70,7 +70,7 @@ fn measure(parts: &Parts, directory: &Path) {
     }
     println!("both up after {:?}", started.elapsed());
     let before = a.counters().unwrap();
-    let limit = Duration::from_mins(2);
+    let limit = Duration::from_mins(5);
     let asked = Asked { bytes: 8, iterations: 200, timeout_exponent: 16, limit };
     let latency = perftest::write_latency(&mut b, &mut a, asked).unwrap();
     println!("{latency:?}");

@@ -28,12 +28,11 @@ pub fn available() -> Result<Vec<String>, Error> {
     Ok(names.split_whitespace().map(str::to_owned).collect())
 }
 
-/// Sends for so long. `meanwhile` is told every few milliseconds how much time has passed.
+/// Sends until it is over. `is_over` is told every few milliseconds how much time has passed.
 pub(crate) fn stream(
     chain: &Chain,
     control: &str,
-    lasts: Duration,
-    mut meanwhile: impl FnMut(Duration) -> Result<(), Error>,
+    mut is_over: impl FnMut(Duration) -> Result<bool, Error>,
 ) -> Result<Stream, Error> {
     let [near, far] = connect(chain)?;
     let broken =
@@ -47,11 +46,10 @@ pub(crate) fn stream(
     let start = Instant::now();
     let (watched, tenths) = std::thread::scope(|scope| {
         let sender = scope.spawn(|| send(&near, &over));
-        let receiver = scope.spawn(|| receive(&far, start, lasts, &over));
+        let receiver = scope.spawn(|| receive(&far, start, &over));
         let watched: Result<(), Error> = (|| {
-            while start.elapsed() < lasts {
+            while !is_over(start.elapsed())? {
                 chain.lab().go_on()?;
-                meanwhile(start.elapsed())?;
                 chain.lab().pause(Duration::from_millis(5))?;
             }
             Ok(())
@@ -78,27 +76,24 @@ fn send(mut socket: &TcpStream, over: &AtomicBool) -> std::io::Result<()> {
     Ok(())
 }
 
-fn receive(
-    mut socket: &TcpStream,
-    start: Instant,
-    lasts: Duration,
-    over: &AtomicBool,
-) -> std::io::Result<Vec<u64>> {
-    let mut tenths = vec![0; (lasts.as_millis() / STEP.as_millis()).max(1) as usize];
+fn receive(mut socket: &TcpStream, start: Instant, over: &AtomicBool) -> std::io::Result<Vec<u64>> {
+    let steps = || (start.elapsed().as_millis() / STEP.as_millis()) as usize;
+    let mut tenths = vec![0];
     let mut chunk = vec![0; CHUNK_BYTES];
     while !over.load(Ordering::Relaxed) {
         match socket.read(&mut chunk) {
             Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
             Ok(bytes) => {
-                let step = (start.elapsed().as_millis() / STEP.as_millis()) as usize;
-                if let Some(tenth) = tenths.get_mut(step) {
-                    *tenth += bytes as u64;
-                }
+                let step = steps();
+                tenths.resize(tenths.len().max(step + 1), 0);
+                tenths[step] += bytes as u64;
             }
             Err(error) if is_pause(&error) => {}
             Err(error) => return Err(error),
         }
     }
+    // Only steps that are complete.
+    tenths.resize(steps().max(1), 0);
     Ok(tenths)
 }
 

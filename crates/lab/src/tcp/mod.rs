@@ -19,7 +19,7 @@ use super::chain::{Chain, Side};
 use super::rights::refused;
 use crate::error::Error;
 
-const CONNECT: Duration = Duration::from_secs(10);
+const CONNECT: Duration = Duration::from_mins(2);
 
 /// A connection from host A to host B: A's end and B's end.
 fn connect(chain: &Chain) -> Result<[TcpStream; 2], Error> {

@@ -51,7 +51,7 @@ impl Trial {
             for state in State::ALL {
                 for goodput in &mut goodputs {
                     chain.enter(state, self.loss)?;
-                    let stream = bulk::stream(&chain, &goodput.control, self.lasts, |_| Ok(()))?;
+                    let stream = bulk::stream(&chain, &goodput.control, |passed| Ok(passed >= self.lasts))?;
                     goodput.add(state, stream);
                     statuses.push((state, chain.statuses()?));
                     steps.done();
@@ -99,7 +99,7 @@ impl Trial {
         let chain = Chain::build(lab, &knobs, Hosts::Kernel)?;
         chain.enter(State::Clean, 0.0)?;
         let control = self.controls.first().map_or("cubic", String::as_str);
-        let stream = bulk::stream(&chain, control, TRYOUT, |_| Ok(()))?;
+        let stream = bulk::stream(&chain, control, |passed| Ok(passed >= TRYOUT))?;
         steps.done();
         Ok(stream.goodput_bps())
     }
@@ -111,7 +111,7 @@ impl Trial {
         chain.set_loss(0.0)?;
         chain.protect(false)?;
         let (mut corrupts, mut protects) = (None, None);
-        let stream = bulk::stream(chain, control, at(Timeline::LASTS), |passed| {
+        let stream = bulk::stream(chain, control, |passed| {
             if corrupts.is_none() && passed >= at(Timeline::CORRUPTS) {
                 chain.set_loss(self.loss)?;
                 corrupts = Some(passed);
@@ -120,7 +120,7 @@ impl Trial {
                 chain.ask_to_protect(true)?;
                 protects = Some(passed);
             }
-            Ok(())
+            Ok(passed >= at(Timeline::LASTS))
         })?;
         steps.done();
         Ok(Timeline {

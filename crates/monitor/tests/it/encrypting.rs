@@ -18,11 +18,11 @@ fn daemons_and_server_know_each_other_by_certificates() {
     let dial = |config: &TlsConfig| {
         let address = format!("localhost:{port}");
         let tls = Tls::load(config, &address).unwrap();
-        Server { place: Place::Tcp(address), tls: Some(tls), login: None, patience: Duration::from_secs(5) }
+        Server { place: Place::Tcp(address), tls: Some(tls), login: None, patience: Duration::from_mins(1) }
     };
     let good = papers.config();
     let mut store = Store::open(&dial(&good), "leaf-1".parse().unwrap()).unwrap();
-    assert!(store.lease("leaf-1", Duration::from_secs(9)).unwrap().is_some());
+    assert!(store.lease("leaf-1", Duration::from_mins(1)).unwrap().is_some());
 
     let told = |config: &TlsConfig| {
         let mut connection = Connection::open(&dial(config)).unwrap();

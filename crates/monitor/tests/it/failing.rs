@@ -1,12 +1,10 @@
 //! Each thing that can go wrong between daemons, with a real Redis: in the end what is protected equals what should be, and no relay
 //! was told more often than it had to be.
 
-use std::time::Duration;
-
 use wiremend_monitor::bus::{Connection, Doing, Server, Store, Unfit};
 use wiremend_monitor::{Event, Name};
 
-use crate::redis::{Redis, sleep};
+use crate::redis::Redis;
 use crate::world::{PROTECTS, World};
 
 /// A server that hangs is given up after a while, and caught up with when it goes on.
@@ -15,12 +13,12 @@ fn a_slow_server_keeps_nobody_from_watching() {
     let Some(redis) = Redis::start(&[]) else { return };
     let mut world = World::new(&redis.hasty());
     world.turns(2);
-    redis.connection().call(&[b"CLIENT", b"PAUSE", b"1500", b"ALL"]).unwrap();
+    redis.hang(true);
     world.loss_to_leaf = 1_000;
     world.turns(2);
     assert!(world.events.iter().any(|event| matches!(event, Event::Saw { .. })), "{:?}", world.events);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
-    sleep(Duration::from_millis(1_600));
+    redis.hang(false);
     world.turns(3);
     assert_eq!((&world.spine.machine.relay, world.spine.machine.acts), (&PROTECTS, 1));
 }

@@ -284,12 +284,12 @@ fn a_planner_writes_advice_and_nothing_else() {
     see(&as_leaf, topology.name(lower(first)), 1e-3);
     assert!(advises(&seat.turn(second(2)), first, Action::Drain));
     let mut forger = Store::open(&as_planner, name("leaf0")).unwrap();
-    assert!(matches!(forger.lease("x", Duration::from_secs(9)), Err(Fault::Refused(_))));
+    assert!(matches!(forger.lease("x", Duration::from_mins(1)), Err(Fault::Refused(_))));
     // Nor does a node advise itself.
     let mut forger = Board::open(&as_leaf);
-    assert!(forger.as_mut().map_or(true, |board| board.lead("x", Duration::from_secs(9)).is_err()));
+    assert!(forger.as_mut().map_or(true, |board| board.lead("x", Duration::from_mins(1)).is_err()));
     let mut leaf = Store::open(&as_leaf, name("leaf0")).unwrap();
-    let lease: Lease = leaf.lease("test", Duration::from_secs(9)).unwrap().unwrap();
+    let lease: Lease = leaf.lease("test", Duration::from_mins(1)).unwrap().unwrap();
     let deed = Deed { answers: 1, doing: Doing::Nothing };
     assert!(leaf.put(lease, &name("0"), &deed, &name("spine0")).is_ok());
     let advice = Advice { action: Action::Protect, protect: true, binding: true, why: String::new() };

@@ -36,16 +36,23 @@ impl Redis {
     }
 
     pub(crate) fn server(&self) -> Server {
-        Server { place: Place::Unix(self.socket()), tls: None, login: None, patience: Duration::from_secs(5) }
+        Server { place: Place::Unix(self.socket()), tls: None, login: None, patience: Duration::from_mins(1) }
     }
 
     /// The same for somebody who does not wait long.
     pub(crate) fn hasty(&self) -> Server {
-        Server { patience: Duration::from_millis(200), ..self.server() }
+        Server { patience: Duration::from_secs(2), ..self.server() }
     }
 
     pub(crate) fn connection(&self) -> Connection {
         Connection::open(&self.server()).unwrap()
+    }
+
+    /// It hangs from here on, or goes on.
+    pub(crate) fn hang(&self, on: bool) {
+        let signal = if on { "-STOP" } else { "-CONT" };
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
     /// Kills it as a crash would.
@@ -67,7 +74,7 @@ impl Redis {
     fn await_ready(&self) {
         let answers =
             || Connection::open(&self.server()).and_then(|mut redis| redis.call(&[b"PING"])).is_ok();
-        for _ in 0..3_000 {
+        for _ in 0..30_000 {
             if answers() {
                 return;
             }
@@ -107,6 +114,6 @@ fn must_be_there() -> bool {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a real server takes real time")]
-pub(crate) fn sleep(time: Duration) {
+fn sleep(time: Duration) {
     std::thread::sleep(time);
 }

@@ -20,7 +20,7 @@ fn a_word_is_read_by_others_and_rings_their_bell() {
     let (mut leaf, lease) = speaker(&redis.server(), "leaf-1");
     let put = leaf.put(lease, &name("eth0"), &corrupting(), &name("spine-3")).unwrap();
     assert_eq!(put, Put::Stands(1));
-    assert!(bell.rang(Duration::from_secs(5)).unwrap());
+    assert!(bell.rang(MINUTE).unwrap());
     let (mut spine, _) = speaker(&redis.server(), "spine-3");
     let read = spine.get::<Sighting>(&[end("leaf-1", "eth0"), end("leaf-1", "eth9")]).unwrap();
     let words = vec![Some(Stored { version: 1, word: corrupting() }), None];
@@ -34,7 +34,7 @@ fn a_word_that_stands_is_not_said_again() {
     let mut bell = Bell::open(&redis.server(), &name("spine-3")).unwrap();
     for (word, version, rings) in [(corrupting(), 1, true), (corrupting(), 1, false), (clean(), 2, true)] {
         assert_eq!(leaf.put(lease, &name("eth0"), &word, &name("spine-3")).unwrap(), Put::Stands(version));
-        assert_eq!(bell.rang(Duration::from_millis(if rings { 5_000 } else { 50 })).unwrap(), rings);
+        assert_eq!(bell.rang(Duration::from_millis(if rings { 60_000 } else { 50 })).unwrap(), rings);
     }
     let audited = redis.connection().call(&[b"XLEN", b"wiremend:audit"]).unwrap();
     assert_eq!(audited, wiremend_monitor::bus::resp::Answer::Number(2));
@@ -92,11 +92,11 @@ fn bells_may_say_anything() {
     for _ in 0..3 {
         redis.connection().call(&[b"PUBLISH", b"wiremend:bell:spine-3", &huge]).unwrap();
     }
-    assert!(bell.rang(Duration::from_secs(5)).unwrap());
-    while bell.rang(Duration::from_millis(100)).unwrap() {}
+    assert!(bell.rang(MINUTE).unwrap());
     let too_much = vec![b'x'; 2 << 20];
     redis.connection().call(&[b"PUBLISH", b"wiremend:bell:spine-3", &too_much]).unwrap();
-    assert!(matches!(bell.rang(Duration::from_secs(5)), Err(Fault::Malformed(_))));
+    let last = std::iter::repeat_with(|| bell.rang(MINUTE)).find(|rang| !matches!(rang, Ok(true)));
+    assert!(matches!(last, Some(Err(Fault::Malformed(_)))));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use wiremend_dataplane::sys::plain::{PlainSocket, Seen};
 /// The link's own type of frames.
 pub(crate) const LINK: u16 = 0x88B5;
 /// Longer than anything takes that does happen.
-pub(crate) const SOON: Duration = Duration::from_secs(5);
+pub(crate) const SOON: Duration = Duration::from_mins(5);
 /// Longer than anything takes that should not happen.
 pub(crate) const NOTHING: Duration = Duration::from_millis(50);
 

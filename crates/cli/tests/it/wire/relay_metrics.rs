@@ -2,11 +2,11 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
 use wiremend_dataplane::net;
 
-use crate::relay_net::{Chain, eventually, in_own_network, signal};
+use super::relay_net::{Chain, in_own_network, signal};
+use super::{PATIENCE, eventually};
 
 #[test]
 fn metrics_are_what_prometheus_reads() {
@@ -60,7 +60,7 @@ type Sample = (String, String, String);
 
 fn get(request: &str) -> (String, String) {
     let mut stream = TcpStream::connect(("127.0.0.1", 9469)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(request.as_bytes()).unwrap();
     let mut answer = String::new();
     // What was not read of a request that is too long resets the connection behind the answer.

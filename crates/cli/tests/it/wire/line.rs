@@ -4,7 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use wiremend_dataplane::cable::{Ailment, CableRequest, CableStatus};
 use wiremend_dataplane::control::ask;
@@ -12,6 +11,8 @@ use wiremend_dataplane::net::offload::Offload;
 use wiremend_dataplane::net::{self, End, Interface, Saved};
 use wiremend_dataplane::relay::{Request, SOCKET, Status};
 use wiremend_dataplane::sys::plain::PlainSocket;
+
+use super::{PATIENCE, until};
 
 /// The processes, and where they are reached. All of it ends with this value.
 pub(crate) struct Line {
@@ -43,8 +44,6 @@ impl Side {
         ["lan-a", "lan-b"][self as usize]
     }
 }
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 impl Line {
     /// Builds it in the namespace of the calling thread, which is to be a new one, and must last as long as the line.
@@ -157,13 +156,5 @@ impl Drop for Line {
         for process in &mut self.processes {
             let _ = process.wait();
         }
-    }
-}
-
-pub(crate) fn until(what: &str, mut holds: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !holds() {
-        assert!(begun.elapsed() < PATIENCE, "waited in vain until {what}");
-        thread::sleep(Duration::from_millis(10));
     }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use wiremend_dataplane::cable::Ailment;
 
-use crate::line::{Line, Side};
+use super::account::Account;
+use super::line::{Line, Side};
+use super::relay_net::{Chain, in_own_network};
+use super::{PATIENCE, until};
 use crate::program::wiremend;
-use crate::relay_net::{Chain, in_own_network};
 
 #[test]
 fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
@@ -48,28 +50,36 @@ fn classes_are_set_shown_counted_and_changed_while_frames_cross() {
 /// One direction, two classes, a wire that loses: what is protected arrives whole, what is not does not.
 #[test]
 fn only_what_is_protected_survives_a_wire_that_loses() {
+    const FRAMES: u64 = 1000;
     in_own_network(|| {
-        let line = Line::build("--active --rate 1Gbps --class dscp=8:off", "");
+        let line = Line::build("--active --rate 100Mbps --give-up 1s --class dscp=8:off", "");
         line.await_protection();
+        let before = Account::new(&line);
         line.impair(Ailment { loss: 0.05, ..Ailment::default() });
         let [from, to] = Side::BOTH.map(|side| line.host(side));
-        let mut arrived = [0_u32; 2];
-        let mut take = |wait_ms: u64| {
-            while let Some(seen) = to.receive(Duration::from_millis(wait_ms)).unwrap() {
-                for (count, dscp) in arrived.iter_mut().zip([8, 46]) {
-                    *count += u32::from(!seen.outgoing && seen.frame == marked(dscp));
-                }
+        let mut arrived = [0; 2];
+        let take = |arrived: &mut [u64; 2], wait: Duration| {
+            let Some(seen) = to.receive(wait).unwrap() else { return false };
+            for (count, dscp) in arrived.iter_mut().zip([8, 46]) {
+                *count += u64::from(!seen.outgoing && seen.frame == marked(dscp));
             }
+            true
         };
-        for _ in 0..1000 {
+        for _ in 0..FRAMES {
             for dscp in [8, 46] {
                 from.send(&marked(dscp)).unwrap();
             }
-            take(1);
+            while take(&mut arrived, Duration::from_millis(1)) {}
         }
-        take(500);
-        assert_eq!(arrived[1], 1000, "{arrived:?}");
-        assert!((850..1000).contains(&arrived[0]), "{arrived:?}");
+        let since = || Account::new(&line).since(&before);
+        until("all that is protected has arrived", || {
+            while take(&mut arrived, Duration::from_millis(300)) {}
+            since().explains(Side::B, FRAMES - arrived[1])
+        });
+        let account = since();
+        assert!(account.is_masked(Side::B), "{arrived:?}; {account:?}");
+        let unprotected_missing = FRAMES - arrived[0];
+        assert!(unprotected_missing > 0, "{arrived:?}; {account:?}");
     });
 }
 
@@ -89,7 +99,7 @@ fn classes_that_mean_nothing_are_refused_with_what_would() {
 }
 
 fn arrives(chain: &Chain, frame: &[u8]) -> bool {
-    while let Some(seen) = chain.hosts[1].receive(Duration::from_secs(2)).unwrap() {
+    while let Some(seen) = chain.hosts[1].receive(PATIENCE).unwrap() {
         if !seen.outgoing && seen.frame == frame {
             return true;
         }

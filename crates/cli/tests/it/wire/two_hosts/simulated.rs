@@ -9,7 +9,7 @@ use wiremend_sim::{Captured, Files, Header, Observer, Options, Simulation};
 use wiremend_units::LinkId;
 
 use super::{DELAY_MS, GAP_MS, GIVE_UP_MS, Outcome, Passage, RECEIVER, RTT_MIN_MS, SENDER, steps};
-use crate::line::Side;
+use crate::wire::line::Side;
 
 /// Sends the frames of all steps over a protected link with these faults.
 pub(super) fn play(faults: &str) -> Outcome {

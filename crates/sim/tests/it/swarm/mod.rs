@@ -1,0 +1,166 @@
+//! Random fabrics, workloads, impairments and recoveries: whatever the seed, nothing is lost without a reason,
+//! delivered twice or left hanging, and neither threads nor kinds of port change a digit.
+//!
+//! `WIREMEND_SWARM=from..to` runs other seeds; a failure prints the scenario.
+
+mod draw;
+
+use crate::common::{run_with, scenario};
+use wiremend_measure::{FlowRow, Outcome};
+use wiremend_scenario::App;
+use wiremend_sim::{Ending, Options, Results};
+
+/// Seeds of the ordinary run, in four shares that test runners handle side by side.
+const SEEDS: u64 = 400;
+
+#[test]
+fn invariants_hold_first_share() {
+    share(0);
+}
+
+#[test]
+fn invariants_hold_second_share() {
+    share(1);
+}
+
+#[test]
+fn invariants_hold_third_share() {
+    share(2);
+}
+
+#[test]
+fn invariants_hold_fourth_share() {
+    share(3);
+}
+
+fn share(number: u64) {
+    for seed in seeds(0..SEEDS).filter(|seed| seed % 4 == number) {
+        let text = draw::draw(seed);
+        if let Err(panic) = std::panic::catch_unwind(|| check(&text, seed)) {
+            println!("seed {seed}:\n{text}");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+fn check(text: &str, seed: u64) {
+    let plain = Options::new(seed);
+    let (results, rows) = run_with(text, &plain);
+    check_flows(text, &results, &rows);
+    check_frames(&results);
+    check_lossless(text, &results);
+    let digest = results.collector.digest();
+    for threads in [2, 3] {
+        let (other, other_rows) = run_with(text, &Options { threads, ..plain.clone() });
+        assert_eq!(other.collector.digest(), digest, "{threads} threads");
+        assert_eq!(other_rows, rows, "{threads} threads");
+        assert_eq!((other.end, other.counters), (results.end, results.counters), "{threads} threads");
+    }
+    let (scheduled, scheduled_rows) = run_with(text, &Options { scheduled: true, ..plain });
+    assert_eq!(scheduled_rows, rows, "scheduled ports");
+    assert_eq!(scheduled.collector.digest(), digest, "scheduled ports");
+}
+
+fn check_flows(text: &str, results: &Results, rows: &[FlowRow]) {
+    let numbers: std::collections::BTreeSet<_> = rows.iter().map(|row| row.flow).collect();
+    assert_eq!(numbers.len(), rows.len(), "a flow ends once");
+    if results.ending == Ending::Complete {
+        let ended = |outcome| matches!(outcome, Outcome::TimeLimit | Outcome::Stalled);
+        assert!(!rows.iter().any(|row| ended(row.outcome)), "a complete run leaves nothing open");
+        if rows.iter().all(|row| row.outcome == Outcome::Finished) {
+            assert_eq!(rows.len() as u64, asked_for(text), "every flow that was asked for has ended");
+        }
+    }
+    for row in rows {
+        let finished = row.outcome == Outcome::Finished;
+        assert!(!finished || row.delivered_ps.is_some(), "what completed was delivered: {row:?}");
+        // Over unequal parallel links a ping-pong, a scheme of many paths or a flow that is spread may be luckier than its yardstick.
+        let is_lucky = ["ping-pong", "mp-rdma", "balance", "subflows"].iter().any(|word| text.contains(word));
+        let faster = row.fct().as_ps() < row.ideal_ps && !is_lucky;
+        assert!(!finished || !faster, "nothing is faster than alone: {row:?}");
+        assert!(
+            row.delivered_ps.is_none_or(|at| at <= row.end_ps),
+            "delivery comes before completion: {row:?}"
+        );
+    }
+    // A READ is delivered where it was asked for; all else is counted once by its receiver.
+    if !text.contains("\"read\"") && !text.contains("ping-pong") {
+        let delivered =
+            |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+        let known: Vec<_> = rows.iter().filter(|row| row.delivered_ps.is_some()).collect();
+        let unknown = delivered(|host| host.delivered_messages) - known.len() as u64;
+        // A requester that has given up, or that the end of the run has cut off, may not hear of a delivery.
+        let silent = rows.iter().filter(|row| row.delivered_ps.is_none()).count() as u64;
+        assert!(unknown <= silent, "every message is delivered once");
+        if unknown == 0 {
+            assert_eq!(
+                delivered(|host| host.delivered_bytes),
+                known.iter().map(|row| row.bytes).sum::<u64>()
+            );
+        }
+    }
+}
+
+/// Flows of all workloads, if none of them breaks off.
+fn asked_for(text: &str) -> u64 {
+    let scenario = scenario(text);
+    let flows = scenario.workloads.iter().map(|workload| match &workload.app {
+        App::Poisson(app) => app.flows.expect("the swarm says how many").get(),
+        App::Flows(app) => app.endpoints().pairs(&scenario.topology).unwrap().len() * app.per_pair(),
+        App::Allreduce(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * 2 * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
+        App::Alltoall(app) => {
+            let sizes =
+                app.members().of(&scenario.topology).unwrap().into_iter().map(|group| group.len() as u64);
+            sizes.map(|size| size * (size - 1)).sum::<u64>() * u64::from(app.iterations.get())
+        }
+        App::PingPong(app) => app.iterations.get(),
+        App::Stream(app) => app.count.expect("the swarm says how many").get(),
+        App::Cbr(_) => 0,
+        App::List(_) => unreachable!("the swarm has no files"),
+    });
+    flows.sum()
+}
+
+fn check_frames(results: &Results) {
+    let hosts = |of: fn(&wiremend_sim::HostCounters) -> u64| results.hosts.iter().map(of).sum::<u64>();
+    let dropped = results.counters.dropped_frames;
+    let gone =
+        results.counters.corrupted_frames + dropped.buffer + dropped.ttl + dropped.remedy + results.in_flight;
+    let copied: u64 = results
+        .switches
+        .iter()
+        .map(|added| added.nak_copies.frames + added.retransmission_copies.frames)
+        .sum();
+    let made: u64 =
+        results.guards.iter().map(|end| end.sum.resent.frames + end.sum.own.frames + end.restored).sum();
+    let taken: u64 = results.guards.iter().map(|end| end.taken).sum();
+    let told = results.counters.flow_control;
+    assert_eq!(
+        hosts(|host| host.tx_frames) + copied + made + told.frames,
+        hosts(|host| host.rx_frames) + gone + taken + told.received,
+        "frames are conserved"
+    );
+}
+
+/// On clean links, with headroom as computed and pauses that are obeyed, nothing lossless is dropped for want of room.
+fn check_lossless(text: &str, results: &Results) {
+    let told = results.counters.flow_control;
+    // The last is a watchdog that has ports ignore pauses.
+    let is_clean = !["[[impair]]", "[mend]", "[[pause]]", "headroom", "\"forward\"\npoll"]
+        .iter()
+        .any(|word| text.contains(word));
+    assert!(!is_clean || told.lossless_dropped == 0, "{told:?}");
+    assert!(told.resumes <= told.pauses && told.corrupted <= results.counters.corrupted_frames, "{told:?}");
+    assert!(told.lossless_dropped + told.lossy_dropped <= results.counters.dropped_frames.buffer, "{told:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a person chooses other seeds by it")]
+fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
+    let Ok(wanted) = std::env::var("WIREMEND_SWARM") else { return usual };
+    let (from, to) = wanted.split_once("..").expect("WIREMEND_SWARM=from..to");
+    from.parse().expect("a number")..to.parse().expect("a number")
+}

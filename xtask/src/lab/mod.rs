@@ -1,0 +1,159 @@
+//! `cargo xtask lab`: speed on the real wire. Relays give back to TCP and RoCE what a link takes from them, and are soon there.
+//!
+//! Tests judge what does not depend on the machine. These figures do: another program on the same processors makes them worse, so
+//! that they want a quiet machine and are no part of `cargo xtask test`.
+
+mod outage;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+
+use crate::shell::{self, call};
+
+pub(crate) use outage::{receive, send};
+
+/// What is measured where nothing is asked for.
+pub(crate) const PARTS: [&str; 4] = ["tcp", "auto", "outage", "roce"];
+
+/// Measures these parts, or all, and says each figure with its criterion.
+pub(crate) fn run(parts: &[String]) -> Result<()> {
+    let program = shell::build("release")?;
+    let mut missed = 0;
+    for part in PARTS.iter().filter(|part| parts.is_empty() || parts.iter().any(|asked| asked == *part)) {
+        let figures = match *part {
+            "tcp" => tcp(&program)?,
+            "auto" => auto(&program)?,
+            "outage" => outage::figures(&program)?,
+            _ => roce(&program)?,
+        };
+        for figure in &figures {
+            println!("{}", figure.line());
+        }
+        missed += figures.iter().filter(|figure| !figure.is_met()).count();
+    }
+    ensure!(missed == 0, "{missed} criteria are missed; is the machine quiet?");
+    Ok(())
+}
+
+struct Figure {
+    what: String,
+    value: f64,
+    unit: &'static str,
+    bound: Bound,
+}
+
+enum Bound {
+    Least(f64),
+    Most(f64),
+}
+
+use Bound::{Least, Most};
+
+impl Figure {
+    fn new(what: impl Into<String>, value: f64, unit: &'static str, bound: Bound) -> Self {
+        Self { what: what.into(), value, unit, bound }
+    }
+
+    fn is_met(&self) -> bool {
+        match self.bound {
+            Least(least) => self.value >= least,
+            Most(most) => self.value <= most,
+        }
+    }
+
+    fn line(&self) -> String {
+        let Self { what, value, unit, bound } = self;
+        let (word, bound) = match bound {
+            Least(least) => ("at least", least),
+            Most(most) => ("at most", most),
+        };
+        let verdict = if self.is_met() { "met" } else { "MISSED" };
+        format!("{what}: {value:.3}{unit} ({word} {bound:.3}{unit}): {verdict}")
+    }
+}
+
+/// CUBIC over a link that corrupts: goodput as a part of the clean link's, and the longest of a thousand requests.
+fn tcp(program: &Path) -> Result<Vec<Figure>> {
+    let mut figures = Vec::new();
+    for (loss, protected, corrupting) in [("1e-3", 0.95, 0.75), ("1e-2", 0.90, 0.30)] {
+        let all = shell::json(&mut call(program, &format!("lab tcp --loss {loss} --cc cubic --json")))?;
+        let bps = |state: usize| number(&all["goodputs"][0]["states"][state]["median_bps"]);
+        let p999 = |state: usize| number(&all["latencies"][state]["times"]["p999_ns"]);
+        let name = |what: &str| format!("TCP at {loss}: {what}");
+        figures.extend([
+            Figure::new(name("goodput protected, of clean"), bps(2)? / bps(0)?, "", Least(protected)),
+            Figure::new(name("goodput corrupting, of clean"), bps(1)? / bps(0)?, "", Most(corrupting)),
+            Figure::new(
+                name("p99.9 of requests corrupting, of protected"),
+                p999(1)? / p999(2)?,
+                "",
+                Least(2.0),
+            ),
+            Figure::new(
+                name("rate of the link, of what the machine carries"),
+                number(&all["rate_bps"])? / number(&all["capacity_bps"])?,
+                "",
+                Most(0.5005),
+            ),
+        ]);
+    }
+    Ok(figures)
+}
+
+fn auto(program: &Path) -> Result<Vec<Figure>> {
+    let all = shell::json(&mut call(program, "lab auto --json"))?;
+    let took = number(&all["protected_s"])? - number(&all["corrupts_s"])?;
+    Ok(vec![Figure::new("daemons: from the first corrupted frame to protection", took, " s", Most(3.0))])
+}
+
+/// An unmodified kernel's RoCE waits for its timeout unprotected, and never protected.
+fn roce(program: &Path) -> Result<Vec<Figure>> {
+    let all = shell::json(&mut call(
+        program,
+        "lab roce --fetch --rounds 2 --messages 150 --bulk-messages 40 --json",
+    ))?;
+    let numbers = |state: usize, key: &str| -> Result<Vec<f64>> {
+        let list = all["states"][state][key].as_array().with_context(|| format!("the lab has no {key}"))?;
+        list.iter().map(number).collect()
+    };
+    let sum = |state: usize, key: &str| Ok::<f64, anyhow::Error>(numbers(state, key)?.iter().sum());
+    let seen = number(&all["timeout_seen_ns"])?;
+    let longest = numbers(2, "max_ns")?.into_iter().fold(0.0, f64::max);
+    let rounds = numbers(1, "max_ns")?.len() as f64;
+    Ok(vec![
+        Figure::new(
+            "RoCE: longest wait corrupting, of its timeout",
+            sum(1, "max_ns")? / rounds / seen,
+            "",
+            Least(0.8),
+        ),
+        Figure::new("RoCE: longest wait protected, of its timeout", longest / seen, "", Most(0.5)),
+        Figure::new("RoCE: retries protected", sum(2, "retries")?, "", Most(sum(0, "retries")? + 3.0)),
+        Figure::new(
+            "RoCE: bandwidth protected, of clean",
+            sum(2, "mib_per_s")? / sum(0, "mib_per_s")?,
+            "",
+            Least(0.7),
+        ),
+    ])
+}
+
+fn number(value: &Value) -> Result<f64> {
+    value.as_f64().with_context(|| format!("the lab says {value} where a number belongs"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_said_with_its_criterion() {
+        let figure = Figure::new("goodput", 0.97, "", Least(0.95));
+        assert_eq!(figure.line(), "goodput: 0.970 (at least 0.950): met");
+        let figure = Figure::new("outage", 2.5, " s", Most(1.0));
+        assert_eq!(figure.line(), "outage: 2.500 s (at most 1.000 s): MISSED");
+        assert!(!figure.is_met());
+    }
+}
