@@ -229,7 +229,7 @@ impl Network {
         self.lanes[lane.index()].to.0.checked_sub(self.graph.host_count()).map(SwitchId)
     }
 
-    /// How long a notice takes; see [`crate::network`].
+    /// How long a notice takes; see [`mod@crate::network`].
     pub(crate) fn notice_delay(&self, from: HostId, to: HostId) -> Span {
         let (up, down) = (self.uplink(from), self.uplink(to).reverse());
         let bare = self.lanes[up.index()].delay + self.lanes[down.index()].delay;

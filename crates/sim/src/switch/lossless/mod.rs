@@ -1,6 +1,6 @@
 //! Lossless switches: ports that share a buffer of [`proto::pfc`](wiremend_proto::pfc), and PFC frames between neighbours.
 //!
-//! A frame that cannot leave at once lies in the buffer under the port that it came in by ([`Frame::ingress`]) until its transmission
+//! A frame that cannot leave at once lies in the buffer under the port that it came in by ([`Frame::ingress`](crate::frame::Frame::ingress)) until its transmission
 //! starts. What the buffer has to say leaves a port before all that waits there, and arrives as any frame does, so threads need no
 //! other rule for it. [`settle`] is when frames leave, [`pfc`] what is said to neighbours, [`remedy`] what is done about deadlocks.
 
