@@ -14,6 +14,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use wiremend_dataplane::net::{self, End, Interface, NetNs, Refused};
 use wiremend_dataplane::sys::plain::PlainSocket;
+use wiremend_dataplane::sys::sched;
 
 use super::{PATIENCE, alone, eventually, skip};
 use crate::program::{Ended, command, ended};
@@ -22,10 +23,24 @@ use crate::program::{Ended, command, ended};
 pub(crate) fn in_own_network(work: impl FnOnce() + Send) {
     let _alone = alone();
     match NetNs::new() {
-        Ok(network) => network.run(work).unwrap(),
+        Ok(network) => {
+            let inside = || {
+                sched::pin(processor()).unwrap();
+                work();
+            };
+            network.run(inside).unwrap();
+        }
         Err(refused @ Refused::NotPermitted { .. }) => skip(&refused.to_string()),
         Err(refused) => panic!("{refused}"),
     }
+}
+
+/// The first that this thread may use. All that a test starts stays there: a virtual cable has a queue on each processor, and what a process
+/// sends after it was moved to another one would overtake what it sent before.
+fn processor() -> usize {
+    let status = fs::read_to_string("/proc/thread-self/status").unwrap();
+    let list = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap().trim();
+    list.split([',', '-']).next().unwrap().parse().unwrap()
 }
 
 /// Both hosts, and what their relays keep.

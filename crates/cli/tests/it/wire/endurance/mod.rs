@@ -129,7 +129,7 @@ fn are_explained(account: &Account, received: &[Received; 2]) -> bool {
 
 fn orderly(received: &Received) {
     assert!(received.arrived() > 0, "{received:?}");
-    assert_eq!((received.disordered, received.damaged), (0, 0), "{received:?}");
+    assert_eq!((received.disordered(), received.damaged), (0, 0), "{received:?}");
 }
 
 fn wait(seconds: u64) {

@@ -19,8 +19,6 @@ pub(super) struct Received {
     sent: u64,
     /// The numbers that arrived.
     numbers: Vec<u64>,
-    /// Frames that came after a later one, or twice.
-    pub(super) disordered: u64,
     /// Frames whose bytes or tags are not those that were sent.
     pub(super) damaged: u64,
     /// Frames for which the receiver's own socket had no room.
@@ -40,6 +38,11 @@ impl Received {
         self.sent.saturating_sub(self.arrived() + self.dropped)
     }
 
+    /// Frames that came after a later one, or twice.
+    pub(super) fn disordered(&self) -> usize {
+        self.numbers.windows(2).filter(|pair| pair[1] <= pair[0]).count()
+    }
+
     /// What became of the frames from this number on.
     pub(super) fn since(mut self, number: u64) -> Self {
         self.numbers.retain(|arrived| *arrived >= number);
@@ -53,7 +56,6 @@ impl Received {
             self.damaged += 1;
             return;
         };
-        self.disordered += u64::from(self.numbers.last().is_some_and(|last| number <= *last));
         self.numbers.push(number);
         let mut meant = [0; LEN_MAX];
         let meant = write(number, &mut meant);
@@ -193,8 +195,12 @@ fn send(socket: &PacketSocket, number: u64) -> bool {
 /// Without the numbers, of which there are thousands.
 impl fmt::Debug for Received {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { sent, disordered, damaged, dropped, .. } = self;
-        let arrived = self.arrived();
+        let Self { sent, damaged, dropped, .. } = self;
+        if let Some(at) = self.numbers.windows(2).position(|pair| pair[1] <= pair[0]) {
+            let around = at.saturating_sub(3)..(at + 5).min(self.numbers.len());
+            write!(f, "out of order among {:?}, at arrival {at}; ", &self.numbers[around])?;
+        }
+        let (arrived, disordered) = (self.arrived(), self.disordered());
         write!(
             f,
             "{arrived} of {sent} arrived, {dropped} dropped there, {disordered} out of order, {damaged} damaged"
