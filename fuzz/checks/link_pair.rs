@@ -1,11 +1,10 @@
 //! Whatever a wire loses or keeps back, and whenever ends start, end and restart: frames come once, in order, and all are accounted for.
 
 use wiremend_proto::link::{Config, CopyCount};
-use wiremend_testkit::{Ending, LinkPair, Order, Side};
+use wiremend_testkit::{Course, Ending, LinkPair, Order, Side};
 use wiremend_units::{Bytes, Rate, Span};
 
 use super::draw::Draw;
-use crate::invariants::{Course, violation};
 
 /// Orders for both ends, and then what becomes of all that passes.
 pub(crate) fn check(bytes: &[u8]) {
@@ -63,7 +62,7 @@ fn run<const BITS: u32>(orders: &[u8], fates: &[u8]) {
         assert!(pair.frames().iter().all(|frame| frame.deliveries <= 1));
         return;
     }
-    if let Some(what) = violation(&pair, ending, course) {
+    if let Some(what) = pair.violation(ending, course) {
         panic!("{BITS} bits, {course:?}: {what}");
     }
 }

@@ -2,8 +2,6 @@
 
 #[path = "../draw.rs"]
 mod draw;
-#[path = "../../crates/testkit/tests/link/invariants.rs"]
-mod invariants;
 #[path = "../checks/link_pair.rs"]
 mod link_pair;
 

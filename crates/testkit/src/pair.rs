@@ -1,28 +1,29 @@
 //! The two ends and the events between them.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::BTreeMap;
 
 use wiremend_proto::engine::{
-    Completion, Expiry, Op, Outcome, Requester as _, RequesterCounters, Responder as _, ResponderCounters,
-    Work,
+    Completion, Expiry, Op, Outcome, Purpose, Requester as _, RequesterCounters, Responder as _,
+    ResponderCounters, Work,
 };
-use wiremend_proto::rc::{Config, Event, Packet, Qp};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
-use crate::host::{Host, Received, pattern, payload};
-use crate::lane::{Direction, Lane, Luck, Sighting};
+use crate::host::{Host, Payload, Received, pattern};
+use crate::lane::{Direction, Fate, Lane, Luck, Path, Sighting};
+use crate::protocol::Protocol;
 
-/// Two connected queue pairs.
-pub struct Pair {
-    config: Config,
+/// Two hosts with a connection.
+pub struct Pair<P: Protocol> {
+    protocol: P,
     now: Time,
-    hosts: [Host; 2],
+    hosts: [Host<P>; 2],
     /// What A sends, what B sends.
-    lanes: [Lane; 2],
-    events: BinaryHeap<Reverse<Due>>,
+    lanes: [Lane<P::Packet>; 2],
+    /// What arrives when; things of one time in the order in which they were sent.
+    under_way: BTreeMap<(Time, u64), Arriving<P::Packet>>,
     order: u64,
-    timers: [Time; 2],
+    /// Requests leave so long after one another at least.
+    pace: Span,
     expired: Vec<Expired>,
     trace: Option<Vec<String>>,
     next_id: u64,
@@ -74,34 +75,39 @@ pub struct Expired {
     pub cause: Cause,
 }
 
-struct Due {
-    at: Time,
-    order: u64,
-    what: What,
+struct Arriving<P> {
+    at: Side,
+    packet: P,
+    payload: Payload,
+    path: u16,
 }
 
-enum What {
-    Arrive(Side, Packet, Vec<u8>),
-    PortFree(Side),
-    Timer(Side),
+/// What happens next.
+enum Event {
+    Arrival,
+    RequesterTimer(Side),
+    ResponderTimer(Side),
+    Pull(Side),
+    PortFree,
 }
 
 /// Events after which a run is given up.
-const EVENTS_MAX: u64 = 2_000_000;
+const EVENTS_MAX: u64 = 3_000_000;
+const SIDES: [Side; 2] = [Side::A, Side::B];
 
-impl Pair {
+impl<P: Protocol> Pair<P> {
     /// Two ends 1 µs apart whose ports send a packet every 100 ns.
-    pub fn new(config: Config) -> Self {
-        config.check().expect("a test configures what can work");
+    pub fn new(protocol: P) -> Self {
+        protocol.check().expect("a test configures what can work");
         let lane = || Lane::new(Span::from_us(1), Span::from_ns(100));
         Self {
-            config,
+            hosts: hosts(&protocol, Psn::new(0)),
+            protocol,
             now: Time::ZERO,
-            hosts: [host(Side::A, Psn::new(0)), host(Side::B, Psn::new(0))],
             lanes: [lane(), lane()],
-            events: BinaryHeap::new(),
+            under_way: BTreeMap::new(),
             order: 0,
-            timers: [Time::MAX; 2],
+            pace: Span::ZERO,
             expired: Vec::new(),
             trace: None,
             next_id: 1,
@@ -110,37 +116,65 @@ impl Pair {
 
     /// Both ends number their packets from `first` on.
     pub fn starting_at(mut self, first: Psn) -> Self {
-        self.hosts = [host(Side::A, first), host(Side::B, first)];
+        self.hosts = hosts(&self.protocol, first);
         self
     }
 
     /// One-way delay of both lanes.
     pub fn delay(mut self, delay: Span) -> Self {
-        self.lanes.iter_mut().for_each(|lane| lane.delay = delay);
+        self.lanes.iter_mut().for_each(|lane| lane.paths[0].0.delay = delay);
         self
     }
 
-    /// Time that a packet occupies the port of a direction. Answers that meet a busy port wait and coalesce.
+    /// Time that a full packet occupies the port of a direction. Answers that meet a busy port wait and coalesce.
     pub fn spacing(mut self, direction: Direction, spacing: Span) -> Self {
         self.lanes[direction as usize].spacing = spacing;
         self
     }
 
-    /// Loses the `nth` packet of a direction, counted from 1.
-    pub fn drop_nth(self, direction: Direction, nth: u64) -> Self {
-        self.drop_if(direction, move |sighting| sighting.nth == nth)
-    }
-
-    /// Loses the packets of a direction for which the rule holds. It sees every packet, in order.
-    pub fn drop_if(mut self, direction: Direction, rule: impl FnMut(&Sighting) -> bool + 'static) -> Self {
-        self.lanes[direction as usize].drop_if(Box::new(rule));
+    /// What lies between the two ends, both ways. Packets take the path that their sender chooses.
+    pub fn paths(mut self, paths: &[Path]) -> Self {
+        for lane in &mut self.lanes {
+            lane.paths = paths.iter().map(|path| (*path, Time::ZERO)).collect();
+        }
         self
     }
 
-    /// Lets chance act on both lanes.
+    /// Loses these packets of a direction, counted from 1.
+    pub fn drop_nth<const COUNT: usize>(self, direction: Direction, nths: [u64; COUNT]) -> Self {
+        self.fate(direction, move |sighting| nths.contains(&sighting.nth))
+    }
+
+    /// Decides on the packets of a direction. Every rule sees every packet, in order; the first that does not let it pass decides.
+    pub fn fate<F: Into<Fate<P::Packet>>>(
+        mut self,
+        direction: Direction,
+        mut rule: impl FnMut(&Sighting<P::Packet>) -> F + 'static,
+    ) -> Self {
+        self.lanes[direction as usize].rule(Box::new(move |sighting| rule(sighting).into()));
+        self
+    }
+
+    /// Lets chance act on all paths.
     pub fn impair(mut self, luck: Luck, seed: u64) -> Self {
-        self.lanes[0].impair(luck, seed * 2);
-        self.lanes[1].impair(luck, seed * 2 + 1);
+        for lane in &mut self.lanes {
+            lane.paths.iter_mut().for_each(|(path, _)| path.luck = luck);
+        }
+        self.seed(seed)
+    }
+
+    /// What chance depends on.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.lanes[0].seed(seed * 2);
+        self.lanes[1].seed(seed * 2 + 1);
+        self
+    }
+
+    /// A lets one packet be under way, and keeps it back for so long after the one before, as congestion control does whose
+    /// window is less than a packet.
+    pub fn pace(mut self, span: Span) -> Self {
+        self.pace = span;
+        self.hosts[0].requester.allow(1);
         self
     }
 
@@ -151,22 +185,22 @@ impl Pair {
     }
 
     /// Posts a SEND.
-    pub fn send(&mut self, side: Side, len: u32) -> u64 {
-        self.post(side, Op::Send, len, None)
+    pub fn send(&mut self, side: Side, len: u32) {
+        self.post(side, Op::Send, len, None);
     }
 
     /// Posts a WRITE into memory of its own at the peer.
-    pub fn write(&mut self, side: Side, len: u32) -> u64 {
-        self.post(side, Op::Write, len, None)
+    pub fn write(&mut self, side: Side, len: u32) {
+        self.post(side, Op::Write, len, None);
     }
 
     /// Posts a READ of memory of its own at the peer.
-    pub fn read(&mut self, side: Side, len: u32) -> u64 {
-        self.post(side, Op::Read, len, None)
+    pub fn read(&mut self, side: Side, len: u32) {
+        self.post(side, Op::Read, len, None);
     }
 
     /// Posts a work request and sends what can be sent.
-    pub fn post(&mut self, side: Side, op: Op, len: u32, imm: Option<u32>) -> u64 {
+    pub fn post(&mut self, side: Side, op: Op, len: u32, imm: Option<u32>) {
         let id = self.next_id;
         self.next_id += 1;
         let memory = &mut self.hosts[side.peer() as usize].memory;
@@ -179,123 +213,155 @@ impl Pair {
         let work = Work { id, op, len, addr, rkey: id as u32, imm };
         let host = &mut self.hosts[side as usize];
         host.post(work);
-        host.qp.requester.post(&self.config, self.now, work);
-        self.settle(side);
-        id
+        host.requester.post(self.protocol.config(), self.now, work);
+        self.settle();
     }
 
     /// Runs until both ends are idle, nothing can happen any more, or too much has happened.
     pub fn run_until_idle(&mut self) -> Ending {
-        self.run(Time::MAX, EVENTS_MAX)
+        self.run(Time::MAX)
     }
 
     /// Runs for so long at most.
     pub fn run_for(&mut self, span: Span) -> Ending {
         let end = self.now + span;
-        let ending = self.run(end, EVENTS_MAX);
+        let ending = self.run(end);
         self.now = self.now.max(end);
         ending
     }
 
-    fn run(&mut self, end: Time, events_max: u64) -> Ending {
-        for _ in 0..events_max {
-            let Some(Reverse(due)) = self.events.peek() else {
-                let idle = self.hosts.iter().all(|host| host.qp.is_idle());
+    fn run(&mut self, end: Time) -> Ending {
+        for _ in 0..EVENTS_MAX {
+            let Some((at, event)) = self.next_event() else {
+                let idle = self.hosts.iter().all(Host::is_idle);
                 return if idle { Ending::Idle } else { Ending::Stuck };
             };
-            if due.at > end {
+            if at > end {
                 return Ending::Bounded;
             }
-            let Some(Reverse(due)) = self.events.pop() else { break };
-            self.now = due.at;
-            let side = match due.what {
-                What::Arrive(side, packet, bytes) => {
-                    self.arrive(side, &packet, &bytes);
-                    side
+            self.now = self.now.max(at);
+            match event {
+                Event::Arrival => {
+                    let arriving = self.under_way.pop_first();
+                    self.arrive(arriving.expect("something arrives").1);
                 }
-                What::PortFree(side) => side,
-                What::Timer(side) => {
-                    self.timer(side);
-                    side
-                }
-            };
-            self.settle(side);
+                Event::RequesterTimer(side) => self.on_timeout(side),
+                Event::ResponderTimer(side) => self.hosts[side as usize].responder.on_timeout(self.now),
+                Event::Pull(side) => self.pull(side),
+                Event::PortFree => {}
+            }
+            self.settle();
         }
         Ending::Bounded
     }
 
+    /// What comes first; of things at one time, packets before timers.
+    fn next_event(&self) -> Option<(Time, Event)> {
+        let arrival = self.under_way.first_key_value().map(|((at, _), _)| (*at, Event::Arrival));
+        let of_side = |side: Side| {
+            let (host, lane) = (&self.hosts[side as usize], &self.lanes[side as usize]);
+            let pull = Some(host.pulls.due()).filter(|due| *due != Time::MAX);
+            let free = Some(lane.free_at).filter(|at| *at > self.now);
+            [
+                host.requester.next_timeout().map(|at| (at, Event::RequesterTimer(side))),
+                host.responder.next_timeout().map(|at| (at, Event::ResponderTimer(side))),
+                pull.map(|at| (at, Event::Pull(side))),
+                free.map(|at| (at, Event::PortFree)),
+            ]
+        };
+        let of_sides = SIDES.into_iter().flat_map(of_side);
+        std::iter::once(arrival).chain(of_sides).flatten().min_by_key(|(at, _)| *at)
+    }
+
     /// Hands a packet to the end that a direction leads to, as if it had come over the wire.
-    pub fn inject(&mut self, direction: Direction, packet: &Packet) {
-        let side = if direction == Direction::Forward { Side::B } else { Side::A };
-        self.arrive(side, packet, &vec![0xEE; packet.payload_len as usize]);
-        self.settle(side);
+    pub fn inject(&mut self, direction: Direction, packet: P::Packet) {
+        let at = if direction == Direction::Forward { Side::B } else { Side::A };
+        self.arrive(Arriving { at, packet, payload: Payload::Forged, path: 0 });
+        self.settle();
     }
 
-    fn arrive(&mut self, side: Side, packet: &Packet, bytes: &[u8]) {
-        let host = &mut self.hosts[side as usize];
-        match host.qp.on_packet(&self.config, self.now, packet) {
-            Event::Request(Outcome::Accepted { place, completed }) => {
-                let send = packet.opcode <= wiremend_wire::Opcode::SendOnlyImm;
-                if let Some(place) = place {
-                    host.place(send, place, bytes, self.config.recovery);
-                }
-                if let Some(message) = completed.filter(|_| !packet.is_dummy()) {
-                    host.complete(message);
-                }
+    fn arrive(&mut self, arriving: Arriving<P::Packet>) {
+        let Arriving { at, packet, payload, path } = arriving;
+        let (host, config) = (&mut self.hosts[at as usize], self.protocol.config());
+        if P::is_answer(packet) {
+            host.requester.heard_by(path);
+            if let Some(arrival) = host.requester.on_packet(config, self.now, &packet) {
+                host.arrive(arrival, &payload);
             }
-            Event::Answer(Some(arrival)) => host.arrive(arrival, bytes),
-            Event::Request(_) | Event::Answer(None) => {}
+            return;
+        }
+        host.heard = path;
+        let outcome = host.responder.on_packet(config, self.now, &packet);
+        (0..P::take_owed(&mut host.responder)).for_each(|_| host.pulls.push(()));
+        if let Outcome::Accepted { place, completed } = outcome {
+            if let Some(place) = place {
+                host.place(self.protocol.placing(), P::is_send(packet), place, &payload);
+            }
+            if let Some(message) = completed.filter(|_| !packet.into().is_dummy()) {
+                host.complete(message);
+            }
+        }
+        while let Some(message) = host.responder.poll_message() {
+            host.complete(message);
         }
     }
 
-    /// Sends what can be sent, reports what completed, sets the timer.
-    fn settle(&mut self, side: Side) {
-        let host = &mut self.hosts[side as usize];
-        while let Some(completion) = host.qp.requester.poll_completion() {
-            host.completions.push(completion);
+    fn pull(&mut self, side: Side) {
+        let (host, lane) = (&mut self.hosts[side as usize], &self.lanes[side as usize]);
+        if host.pulls.pop(self.now, lane.spacing, |()| true).is_some() {
+            P::grant_pull(&mut host.responder);
         }
-        while self.now >= self.lanes[side as usize].free_at && self.transmit(side) {}
-        let deadline = self.hosts[side as usize].qp.requester.next_timeout();
-        if let Some(deadline) = deadline.filter(|deadline| *deadline < self.timers[side as usize]) {
-            self.timers[side as usize] = deadline;
-            self.schedule(deadline, What::Timer(side));
+    }
+
+    /// Sends what can be sent, and reports what completed.
+    fn settle(&mut self) {
+        for side in SIDES {
+            let host = &mut self.hosts[side as usize];
+            host.completions.extend(std::iter::from_fn(|| host.requester.poll_completion()));
+            while self.now >= self.lanes[side as usize].free_at && self.transmit(side) {}
         }
     }
 
     /// Answers go first.
     fn transmit(&mut self, side: Side) -> bool {
-        let host = &mut self.hosts[side as usize];
-        let (packet, bytes, copy) = if let Some(packet) = host.qp.responder.poll_transmit(&self.config) {
-            let bytes = packet.source().map(|addr| host.fetch(addr, packet.payload_len));
-            (packet, bytes.unwrap_or_default(), 0)
-        } else if let Some(transmit) = host.qp.requester.poll_transmit(&self.config, self.now) {
-            let bytes = payload(transmit.work, transmit.offset, transmit.packet.payload_len);
-            (transmit.packet, bytes, transmit.copy)
+        let (host, config) = (&mut self.hosts[side as usize], self.protocol.config());
+        let announced = (host.responder.has_output(), host.requester.ready(config, self.now));
+        let (packet, payload, path, copy, again, pace);
+        if let Some(answer) = host.responder.poll_transmit(config) {
+            assert!(announced.0, "an answer is announced");
+            let bytes = P::source(answer).map_or(Vec::new(), |(addr, len)| host.fetch(addr, len));
+            (packet, payload, copy, again) = (answer, Payload::Response(bytes), 0, false);
+            (path, pace) = (host.heard ^ host.responder.path_of(&answer), Span::ZERO);
+        } else if let Some(sent) = host.requester.poll_transmit(config, self.now) {
+            assert!(announced.1, "a request is announced");
+            (packet, payload) = (sent.packet, Payload::Request(sent.work, sent.offset));
+            (copy, again) = (sent.copy, sent.purpose == Purpose::Again);
+            (path, pace) = (sent.path, self.pace);
         } else {
             return false;
-        };
-        let lane = &mut self.lanes[side as usize];
-        let arrivals = lane.carry(self.now, packet, copy);
-        let free_at = lane.free_at;
-        self.note(side, &packet, copy, arrivals.is_empty());
-        for at in arrivals {
-            self.schedule(at, What::Arrive(side.peer(), packet, bytes.clone()));
         }
-        if free_at > self.now {
-            self.schedule(free_at, What::PortFree(side));
+        let acknowledged = host.requester.acknowledged();
+        let lane = &mut self.lanes[side as usize];
+        let nth = lane.sent.len() as u64 + 1;
+        let sighting = Sighting { at: self.now, packet, nth, copy, again, path, acknowledged };
+        let arrivals = lane.carry(sighting, self.protocol.wire_share(packet));
+        lane.free_at = lane.free_at.max(self.now + pace);
+        self.note(side, &sighting, arrivals.is_empty());
+        for (at, packet) in arrivals {
+            self.order += 1;
+            let arriving = Arriving { at: side.peer(), packet, payload: payload.clone(), path };
+            self.under_way.insert((at, self.order), arriving);
         }
         true
     }
 
-    fn timer(&mut self, side: Side) {
-        self.timers[side as usize] = Time::MAX;
-        let Some(expiry) = self.hosts[side as usize].qp.requester.on_timeout(&self.config, self.now) else {
-            return;
-        };
-        let responder = &self.hosts[side.peer() as usize].qp.responder;
-        let cause = if responder.expected().distance(expiry.oldest) > 0 {
+    fn on_timeout(&mut self, side: Side) {
+        let host = &mut self.hosts[side as usize];
+        let Some(expiry) = host.requester.on_timeout(self.protocol.config(), self.now) else { return };
+        let (expected, nak_sent) = self.hosts[side.peer() as usize].responder.standing(expiry.path);
+        let cause = if expected.distance(expiry.oldest) > 0 {
             Cause::TailAck
-        } else if !responder.nak_sent() {
+        } else if !nak_sent {
             Cause::TailPacket
         } else if expiry.nak_received {
             Cause::Twice
@@ -308,14 +374,10 @@ impl Pair {
         self.expired.push(Expired { at: self.now, side, expiry, cause });
     }
 
-    fn schedule(&mut self, at: Time, what: What) {
-        self.order += 1;
-        self.events.push(Reverse(Due { at, order: self.order, what }));
-    }
-
-    fn note(&mut self, side: Side, packet: &Packet, copy: u8, lost: bool) {
+    fn note(&mut self, side: Side, sighting: &Sighting<P::Packet>, lost: bool) {
         let Some(trace) = &mut self.trace else { return };
-        let copy = if copy > 0 { format!(" copy {copy}") } else { String::new() };
+        let copy = if sighting.copy > 0 { format!(" copy {}", sighting.copy) } else { String::new() };
+        let packet = P::describe(sighting.packet);
         trace.push(format!("{side:?} {packet}{copy}{}", if lost { " LOST" } else { "" }));
     }
 
@@ -329,19 +391,29 @@ impl Pair {
         self.now
     }
 
-    /// Both cores of an end.
-    pub fn qp(&mut self, side: Side) -> &mut Qp {
-        &mut self.hosts[side as usize].qp
+    /// One end.
+    pub fn host(&mut self, side: Side) -> &mut Host<P> {
+        &mut self.hosts[side as usize]
+    }
+
+    /// The requester of A.
+    pub fn sender(&self) -> &P::Requester {
+        &self.hosts[0].requester
+    }
+
+    /// The responder of B.
+    pub fn receiver(&self) -> &P::Responder {
+        &self.hosts[1].responder
     }
 
     /// What a requester has counted.
     pub fn requester(&self, side: Side) -> RequesterCounters {
-        self.hosts[side as usize].qp.requester.counters()
+        self.hosts[side as usize].requester.counters()
     }
 
     /// What a responder has counted.
     pub fn responder(&self, side: Side) -> ResponderCounters {
-        self.hosts[side as usize].qp.responder.counters()
+        self.hosts[side as usize].responder.counters()
     }
 
     /// What the works posted at an end came to.
@@ -361,7 +433,12 @@ impl Pair {
 
     /// Packets that a direction has carried, lost ones included.
     pub fn carried(&self, direction: Direction) -> u64 {
-        self.lanes[direction as usize].carried
+        self.sent(direction).len() as u64
+    }
+
+    /// These packets as they left.
+    pub fn sent(&self, direction: Direction) -> &[Sighting<P::Packet>] {
+        &self.lanes[direction as usize].sent
     }
 
     /// Packets that a direction has lost.
@@ -381,23 +458,27 @@ impl Pair {
 
     /// What is wrong with order, completions or memory; everything that completed must be there, byte for byte.
     pub fn check(&self) -> Result<(), String> {
-        let [a, b] = &self.hosts;
-        a.check(b).and_then(|()| b.check(a))
+        let ([a, b], placing) = (&self.hosts, self.protocol.placing());
+        a.check(b, placing).and_then(|()| b.check(a, placing))
     }
 
-    /// Everything posted completed with success, every byte is in its place, every message arrived once.
+    /// Everything posted completed with success, every byte is in its place, every message arrived once, and nothing is left to do.
     pub fn assert_delivered(&self) {
         self.check().expect("what completed is there");
         for host in &self.hosts {
             assert_eq!(host.completions.len(), host.posted.len(), "everything posted completes");
             let failed = host.completions.iter().find(|completion| completion.status.code() != 0);
             assert_eq!(failed, None, "everything completes with success");
+            assert!(host.is_idle(), "nothing is left to do");
         }
     }
 }
 
-fn host(side: Side, first: Psn) -> Host {
-    Host::new(Qp::new(QpNum::new(side.peer() as u32 + 1), first, first))
+fn hosts<P: Protocol>(protocol: &P, first: Psn) -> [Host<P>; 2] {
+    SIDES.map(|side| {
+        let peer = QpNum::new(side.peer() as u32 + 1);
+        Host::new(protocol.requester(peer, first), protocol.responder(peer, first))
+    })
 }
 
 impl Side {
@@ -407,25 +488,5 @@ impl Side {
             Self::A => Self::B,
             Self::B => Self::A,
         }
-    }
-}
-
-impl PartialEq for Due {
-    fn eq(&self, other: &Self) -> bool {
-        (self.at, self.order) == (other.at, other.order)
-    }
-}
-
-impl Eq for Due {}
-
-impl PartialOrd for Due {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Due {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        (self.at, self.order).cmp(&(other.at, other.order))
     }
 }

@@ -74,7 +74,7 @@ pub(crate) fn run(plan: &Plan) -> Result<(), Trouble> {
 
 /// What a link's end costs a frame, and a relay on real ports.
 fn relay() -> Result<(), Trouble> {
-    for (package, bench) in [("wiremend-testkit", "link_speed"), ("wiremend-dataplane", "relay_speed")] {
+    for (package, bench) in [("wiremend-proto", "link_speed"), ("wiremend-dataplane", "relay_speed")] {
         shell::run(&mut command(&format!("cargo bench --quiet -p {package} --bench {bench}")))?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 //!
 //! It is kept apart from the core that improves on it, because its limits are not options: they follow from what a
 //! programmable switch can hold in registers and do in one pass. Here are the registers and what each packet does to them; the limits then come
-//! by themselves, and `testkit/tests/link/defects` shows them one by one, each beside the core that does without it.
+//! by themselves, and `tests/it/link/defects` shows them one by one, each beside the core that does without it.
 //!
 //! # Cores without buffers
 //!

@@ -1,0 +1,82 @@
+//! Who asks for acknowledgements, and what happens to those that wait.
+
+use wiremend_proto::engine::Responder as _;
+use wiremend_proto::rc::{Config, Packet, Responder, RethRepr};
+use wiremend_testkit::{Direction, Ending, Pair, Side};
+use wiremend_units::{Psn, QpNum, Span, Time};
+use wiremend_wire::Opcode;
+
+use super::config;
+
+fn acks(mut pair: Pair<Config>) -> (u64, u32) {
+    pair.write(Side::A, 256 * 100);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.assert_delivered();
+    assert_eq!(pair.requester(Side::A).retransmitted_packets, 0);
+    (pair.responder(Side::B).acks, pair.responder(Side::B).coalesced)
+}
+
+#[test]
+fn every_kth_packet_and_the_last_ask() {
+    for (ack_every, asked) in [(1, 100), (2, 50), (3, 34), (64, 2), (100, 1), (1000, 1)] {
+        assert_eq!(acks(Pair::new(Config { ack_every, ..config() })), (asked, 0));
+    }
+}
+
+#[test]
+fn acknowledgements_that_meet_a_busy_port_become_one() {
+    let slow = Pair::new(config()).spacing(Direction::Backward, Span::from_us(1));
+    let (sent, coalesced) = acks(slow);
+    assert_eq!(sent + u64::from(coalesced), 100);
+    // 100 packets take 10 µs; one ACK leaves at once, one each microsecond, one at the end.
+    assert!((10..=12).contains(&sent), "{sent}");
+}
+
+/// What a responder has to say after requests with these numbers, if it may speak only then. SENDs of one packet,
+/// except numbers 10 to 12, which are a READ.
+fn answers(requests: &[u32]) -> Vec<String> {
+    let config = config();
+    let mut responder = Responder::new(QpNum::new(1), Psn::new(8));
+    for psn in requests {
+        let opcode = if *psn == 10 { Opcode::ReadRequest } else { Opcode::SendOnly };
+        let packet = Packet::new(opcode, QpNum::new(2), Psn::new(*psn)).with_ack_req(*psn != 10);
+        let reth = RethRepr { address: 0, remote_key: 0, dma_len: 700 };
+        let packet = if *psn == 10 { packet.with_reth(reth) } else { packet };
+        responder.on_packet(&config, Time::ZERO, &packet);
+    }
+    std::iter::from_fn(|| responder.poll_transmit(&config).map(|packet| packet.to_string())).collect()
+}
+
+#[test]
+fn what_waits_is_replaced_by_what_says_more() {
+    assert_eq!(answers(&[8, 9]), ["Ack psn 9 msn 2"]);
+    assert_eq!(answers(&[8, 10]), ["Nak(PsnSequence) psn 9 msn 1"], "a NAK acknowledges what came before");
+    assert_eq!(
+        answers(&[8, 10, 8]),
+        ["Nak(PsnSequence) psn 9 msn 1"],
+        "and is not replaced by an ACK for that"
+    );
+    assert_eq!(answers(&[8, 10, 9]), ["Ack psn 9 msn 2"], "but by one for what was missing");
+}
+
+#[test]
+fn answers_leave_in_the_order_of_their_numbers() {
+    let responses = |first: &str| {
+        let first = first.to_owned();
+        [first, "ReadResponseMiddle psn 11 len 256".to_owned(), "ReadResponseLast psn 12 len 188".to_owned()]
+    };
+    let mut expected = vec!["Ack psn 9 msn 2".to_owned()];
+    expected.extend(responses("ReadResponseFirst psn 10 len 256"));
+    expected.push("Ack psn 14 msn 5".to_owned());
+    assert_eq!(answers(&[8, 9, 10, 13, 14]), expected);
+}
+
+/// A lost acknowledgement does not matter if a later one arrives.
+#[test]
+fn acknowledgements_are_cumulative() {
+    let mut pair = Pair::new(config()).fate(Direction::Backward, |sighting| sighting.nth % 10 != 0);
+    pair.write(Side::A, 256 * 100);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!(pair.requester(Side::A).packets, 100);
+    assert_eq!(pair.causes(), []);
+}

@@ -1,0 +1,158 @@
+//! Congestion control, end to end.
+
+use wiremend_proto::engine::{Op, Requester as _, Work};
+use wiremend_proto::tcp::cc::{Algorithm, Control, Dctcp, Phase};
+use wiremend_proto::tcp::{Ack, Config, Segment, Sender};
+use wiremend_testkit::Direction::Forward;
+use wiremend_testkit::Side::A;
+use wiremend_testkit::{Ending, Fate, Pair, Path};
+use wiremend_units::{QpNum, Span, Time};
+
+use super::{config, connect, connect_over, data};
+
+/// RFC 8257 §3.3: with every byte marked α stays 1 and the window halves; with none it falls by a sixteenth in each window.
+#[test]
+fn the_estimate_of_congestion_follows_the_marks() {
+    let alpha = |pair: &Pair<Config>| match pair.sender().control() {
+        Control::Dctcp(dctcp) => f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE),
+        other => unreachable!("{other:?}"),
+    };
+    let mut clean = connect(config(Algorithm::Dctcp));
+    clean.send(A, 1_000_000);
+    let mut windows = 0;
+    while clean.completions(A).is_empty() {
+        let before = alpha(&clean);
+        clean.run_for(Span::from_us(1));
+        if alpha(&clean) < before {
+            windows += 1;
+        }
+    }
+    let expected = (15.0_f64 / 16.0).powi(windows);
+    assert!(windows > 5 && (alpha(&clean) - expected).abs() < 0.02, "{} after {windows}", alpha(&clean));
+    let mut marked = connect(config(Algorithm::Dctcp)).fate(Forward, |of| Fate::Altered(of.packet.marked()));
+    marked.send(A, 200_000);
+    assert_eq!(marked.run_until_idle(), Ending::Idle);
+    assert!(alpha(&marked) > 0.99);
+    assert!(marked.sender().window().bytes <= 3_000, "halved until the least");
+}
+
+/// RFC 8257 §3.3: with one segment in four marked, α comes to a fourth.
+#[test]
+fn the_estimate_of_congestion_is_the_share_of_marks() {
+    let mut pair =
+        connect(Config { receive_window: 16_000, ..config(Algorithm::Dctcp) }).fate(Forward, |of| {
+            if of.nth % 4 == 0 { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
+        });
+    pair.send(A, 3_000_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    let Control::Dctcp(dctcp) = pair.sender().control() else { unreachable!() };
+    let share = f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE);
+    assert!((0.2..0.3).contains(&share), "{share}");
+}
+
+/// RFC 3168 §6.1.2: one reduction in a round trip, told to the receiver, whose echo then ends.
+#[test]
+fn a_mark_is_answered_once() {
+    let mut pair = connect(Config { ecn: wiremend_proto::tcp::Ecn::Classic, ..config(Algorithm::Reno) })
+        .fate(Forward, |of| {
+            if (5..8).contains(&of.nth) { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
+        });
+    pair.send(A, 60_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!(pair.sender().seen().reductions, 1);
+    assert_eq!(pair.sent(Forward).iter().filter(|of| data(of).cwr).count(), 1);
+    assert_eq!(pair.requester(A).retransmitted_packets, 0);
+}
+
+/// BBR §4.3: it fills the path, drains what that left, and goes in cycles of eight around the rate, whatever is lost.
+#[test]
+fn bbr_finds_the_rate_and_goes_in_cycles() {
+    let bbr_of = |pair: &Pair<Config>| match pair.sender().control() {
+        Control::Bbr(bbr) => (bbr.phase(), bbr.cycle(), bbr.bandwidth()),
+        other => unreachable!("{other:?}"),
+    };
+    let narrow = Path { spacing: Span::from_us(1), ..Path::new(Span::from_us(100)) };
+    let mut pair = connect_over(config(Algorithm::Bbr), narrow.delay, Span::from_ns(100))
+        .paths(&[narrow])
+        .fate(Forward, |of| if of.nth % 100 == 50 { Fate::Lost } else { Fate::Arrives });
+    pair.send(A, 20_000_000);
+    let (mut phases, mut cycles) = (Vec::new(), Vec::new());
+    while pair.completions(A).is_empty() {
+        pair.run_for(Span::from_us(20));
+        let (phase, cycle, _) = bbr_of(&pair);
+        if phases.last() != Some(&phase) {
+            phases.push(phase);
+        }
+        if phase == Phase::ProbeBw && cycles.last() != Some(&cycle) {
+            cycles.push(cycle);
+        }
+    }
+    assert_eq!(phases, [Phase::Startup, Phase::Drain, Phase::ProbeBw]);
+    assert!(cycles.windows(2).all(|pair| pair[1] == (pair[0] + 1) % 8 || pair[1] == (pair[0] + 2) % 8));
+    assert!(cycles.len() > 16, "{cycles:?}");
+    let (_, _, bandwidth) = bbr_of(&pair);
+    assert!((7_600_000_000..8_100_000_000).contains(&bandwidth), "1000 bytes in a microsecond: {bandwidth}");
+    let ideal = Span::from_us(20_000);
+    assert!(pair.now() < Time::ZERO + ideal * 13 / 10, "{}", pair.now());
+}
+
+/// BBR §4.3.5: after ten seconds without a shorter round trip it pauses for 200 ms with four segments under way.
+#[test]
+fn bbr_pauses_to_measure_the_round_trip() {
+    let plain = Config { rto_min: Span::from_ms(200), first_rtt: None, ..config(Algorithm::Bbr) };
+    let mut pair = connect_over(plain, Span::from_ms(5), Span::from_ms(1));
+    pair.send(A, 20_000_000);
+    let mut paused = Vec::new();
+    while pair.now() < Time::ZERO + Span::from_ms(15_000) {
+        pair.run_for(Span::from_ms(10));
+        let Control::Bbr(bbr) = pair.sender().control() else { unreachable!() };
+        if bbr.phase() == Phase::ProbeRtt {
+            paused.push(pair.now());
+            assert_eq!(pair.sender().window().bytes, 4_000);
+        }
+    }
+    let (first, last) = (paused[0], paused[paused.len() - 1]);
+    assert!((10_000..10_300).contains(&(first.as_ns() / 1_000_000)), "{first}");
+    assert!((180..320).contains(&(last.since(first).as_ns() / 1_000_000)), "from {first} to {last}");
+}
+
+/// Windows in a paced connection leave in bursts, and at the rate (RFC 9438 leaves it open; Linux paces at 120 %, and twice as fast in slow start).
+#[test]
+fn paced_segments_are_spread_over_the_round_trip() {
+    let paced = Config {
+        pacing: true,
+        burst_max: 2_000,
+        first_rtt: Some(Span::from_us(200)),
+        ..config(Algorithm::Reno)
+    };
+    let mut pair = connect_over(paced, Span::from_us(100), Span::from_us(1));
+    pair.send(A, 10_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    let last = pair.sent(Forward)[9].at.as_ns() / 1_000;
+    assert!((75..=85).contains(&last), "four bursts of two in 100 µs before the fifth: {last} µs");
+    let mut plain = connect(config(Algorithm::Reno));
+    plain.send(A, 10_000);
+    assert_eq!(plain.run_until_idle(), Ending::Idle);
+    assert_eq!(plain.sent(Forward)[9].at.as_ns() / 1_000, 9);
+}
+
+/// A peer that acknowledges what has only just left makes a path that no product of rate and time may overflow for.
+#[test]
+fn answers_that_take_no_time_are_survived() {
+    for algorithm in Algorithm::ALL {
+        let config = Config { first_window: 1_000, first_rtt: None, pacing: true, ..config(algorithm) };
+        let mut sender = Sender::new(&config, QpNum::new(2), 5);
+        let mut now = Time::from_ns(1);
+        sender.post(&config, now, Work { id: 1, op: Op::Send, len: 2_000_000, addr: 0, rkey: 0, imm: None });
+        let mut sent = 0;
+        for _ in 0..10_000 {
+            while let Some(transmit) = sender.poll_transmit(&config, now) {
+                sent += u32::from(transmit.packet.payload_len());
+            }
+            let ack = Ack { ack: sent, ..Ack::default() };
+            sender.on_packet(&config, now, &Segment::Ack(ack));
+            now = sender.next_timeout().unwrap_or(now).max(now);
+        }
+        assert_eq!(sender.acknowledged(), 2_000_000, "{algorithm:?}");
+    }
+}

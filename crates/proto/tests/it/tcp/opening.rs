@@ -1,0 +1,36 @@
+//! Before the first byte.
+
+use wiremend_proto::tcp::Config;
+use wiremend_proto::tcp::cc::Algorithm;
+use wiremend_testkit::Direction::Forward;
+use wiremend_testkit::Ending;
+use wiremend_testkit::Side::A;
+use wiremend_units::Span;
+
+use super::{config, connect, data, lengths};
+
+/// The handshake takes a round trip, and measures it.
+#[test]
+fn a_handshake_takes_a_round_trip() {
+    let run = |handshake| {
+        let mut pair = connect(Config { handshake, ..config(Algorithm::Reno) });
+        pair.send(A, 1_000);
+        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        pair
+    };
+    let (with, without) = (run(true), run(false));
+    let more = with.now().since(without.now());
+    assert!((20..22).contains(&(more.as_ns() / 1_000)), "{more}");
+    assert!(with.sender().srtt().is_some_and(|srtt| srtt < Span::from_us(22)));
+    assert!(data(&with.sent(Forward)[0]).syn && with.sent(Forward).len() == 2);
+}
+
+/// RFC 6298 §2.1: nothing is known of the round trip, so that a lost SYN takes a second.
+#[test]
+fn a_lost_syn_takes_a_second() {
+    let mut pair = connect(Config { handshake: true, ..config(Algorithm::Reno) }).drop_nth(Forward, [1]);
+    pair.send(A, 1_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!(pair.sent(Forward)[1].at.as_ns(), 1_000_000_000);
+    assert_eq!((lengths(&pair).as_slice(), pair.requester(A).timeouts), (&[1_000][..], 1));
+}

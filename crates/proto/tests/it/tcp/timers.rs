@@ -1,0 +1,92 @@
+//! What happens when nothing comes.
+
+use wiremend_proto::engine::Status;
+use wiremend_proto::tcp::Config;
+use wiremend_proto::tcp::cc::Algorithm;
+use wiremend_testkit::Direction::Forward;
+use wiremend_testkit::Side::A;
+use wiremend_testkit::{Ending, Fate};
+use wiremend_units::Span;
+
+use super::{again, config, connect, data};
+
+/// RFC 6298 §5.5: each expiry doubles the timeout; after the last the connection is given up with a reason.
+#[test]
+fn the_timeout_doubles_until_the_connection_is_given_up() {
+    let mut pair = connect(Config { retries: 4, ..config(Algorithm::Reno) }).fate(Forward, |_| Fate::Lost);
+    pair.send(A, 500);
+    pair.send(A, 500);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    let first = pair.sent(Forward).iter().filter(|of| data(of).seq == 0);
+    let times: Vec<_> = first.map(|of| of.at.as_ns() / 1_000).collect();
+    let gaps: Vec<_> = times.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000).collect();
+    assert_eq!(gaps, [5, 10, 20, 40]);
+    let ends: Vec<_> = pair.completions(A).iter().map(|completion| completion.status).collect();
+    assert_eq!(ends, [Status::RetryExceeded, Status::Flushed]);
+    assert_eq!(pair.requester(A).timeouts, 5);
+}
+
+/// RFC 5681 §3.1, RFC 8985 §6.3: after an expiry one segment leaves, and slow start goes up to half of the window.
+#[test]
+fn after_an_expiry_slow_start_begins_anew() {
+    let mut pair = connect(Config { tail_probe: false, first_window: 20, ..config(Algorithm::Reno) })
+        .fate(Forward, |of| if of.nth <= 20 { Fate::Lost } else { Fate::Arrives });
+    pair.send(A, 100_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!(pair.requester(A).timeouts, 1);
+    assert_eq!(pair.sender().window().threshold, 10_000);
+    let expiry = pair.sent(Forward)[20].at;
+    let rounds: Vec<_> =
+        pair.sent(Forward)[20..].iter().map(|of| of.at.since(expiry).as_ns() / 21_000).collect();
+    let in_round = |round: u64| rounds.iter().filter(|of| **of == round).count();
+    assert_eq!([in_round(0), in_round(1), in_round(2)], [1, 2, 4]);
+}
+
+/// RFC 8985 §7.2, §7.3: a lost tail is probed for after two round trips, by its last segment, and what that shows to be missing is sent
+/// again, all without the timer.
+#[test]
+fn a_lost_tail_is_probed_for() {
+    let mut pair = connect(config(Algorithm::Reno)).drop_nth(Forward, [8, 9, 10]);
+    pair.send(A, 10_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    assert_eq!((pair.requester(A).timeouts, pair.sender().seen().probes), (0, 1));
+    assert_eq!(again(&pair), [9_000, 7_000, 8_000]);
+    let srtt_ns = 21_000;
+    let last_ack = pair.sent(Forward)[6].at + Span::from_us(21);
+    let waited = pair.sent(Forward)[10].at.since(last_ack).as_ns();
+    assert!((2 * srtt_ns - 1_000..2 * srtt_ns + 8_000).contains(&waited), "{waited} ns");
+}
+
+/// As in Linux: two ticks of its clock more. A peer may keep its answer to a single segment back, so that for this the probe
+/// takes the place of the timer (RFC 8985 §7.2).
+#[test]
+fn probes_wait_for_the_clock_and_for_single_segments() {
+    let mut ticks =
+        connect(Config { tick: Span::from_ms(1), ..config(Algorithm::Reno) }).drop_nth(Forward, [9, 10]);
+    ticks.send(A, 10_000);
+    assert_eq!(ticks.run_until_idle(), Ending::Idle);
+    assert_eq!(ticks.sender().seen().probes, 1);
+    assert_eq!(ticks.sent(Forward)[10].at.since(ticks.sent(Forward)[9].at).as_ns() / 1_000_000, 2);
+    let mut single = connect(config(Algorithm::Reno)).drop_nth(Forward, [1]);
+    single.send(A, 143);
+    assert_eq!(single.run_until_idle(), Ending::Idle);
+    assert_eq!((single.sender().seen().probes, single.requester(A).timeouts), (1, 0));
+    assert_eq!(single.sent(Forward)[1].at.as_ns() / 1_000_000, 5);
+    let mut twice = connect(config(Algorithm::Reno)).drop_nth(Forward, [1, 2]);
+    twice.send(A, 143);
+    assert_eq!(twice.run_until_idle(), Ending::Idle);
+    assert_eq!((twice.sender().seen().probes, twice.requester(A).timeouts), (1, 1));
+}
+
+/// RFC 8985 §7.4.2: a probe that has repaired a loss reduces the window as any loss does.
+#[test]
+fn a_loss_that_only_a_probe_has_seen_counts() {
+    let mut pair = connect(config(Algorithm::Reno)).drop_nth(Forward, [10]);
+    pair.send(A, 10_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.send(A, 10_000);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    let seen = pair.sender().seen();
+    assert_eq!((seen.probes, seen.repaired, seen.recoveries), (1, 1, 0));
+    assert!(pair.sender().window().threshold < 20_000, "{:?}", pair.sender().window());
+}
