@@ -33,7 +33,8 @@ impl Tally {
         sum
     }
 
-    fn from_line(line: &str) -> Option<Self> {
+    /// The counts in such a line.
+    pub(super) fn from_line(line: &str) -> Option<Self> {
         let (_, counts) = line.strip_prefix("test result: ")?.split_once(". ")?;
         let mut part = Self::default();
         for count in counts.split("; ") {

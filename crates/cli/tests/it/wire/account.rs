@@ -18,6 +18,17 @@ pub(super) struct Account {
     pub(super) corrupted: [u64; 2],
     /// Frames for which a relay, the wire, a socket or an interface had no room.
     dropped: u64,
+    order: [Order; 2],
+}
+
+/// How far the relay on one side keeps the order of what it sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Order {
+    /// The process that counts.
+    pid: u32,
+    is_kept: bool,
+    /// Times that it kept it no longer, because too much was lost.
+    fallbacks: u64,
 }
 
 impl Account {
@@ -49,6 +60,11 @@ impl Account {
             abandoned: by_side("abandoned").iter().sum(),
             corrupted: [wire.back.crc_errors, wire.forth.crc_errors],
             dropped: of_relays + of_wire + dropped_by_interfaces(),
+            order: relays.each_ref().map(|relay| Order {
+                pid: relay.pid,
+                is_kept: relay.stance == "ordered",
+                fallbacks: relay.link_counts["fallbacks"],
+            }),
         }
     }
 
@@ -61,7 +77,17 @@ impl Account {
             abandoned: self.abandoned - before.abandoned,
             corrupted: sides(self.corrupted, before.corrupted),
             dropped: self.dropped - before.dropped,
+            order: self.order,
         }
+    }
+
+    /// Whether nothing that was sent to one side since `before` may have overtaken another frame: a relay that finds too much lost sends the
+    /// rest without waiting for it. An interface that is down for long loses as much.
+    pub(super) fn kept_order(&self, to: Side, before: &Self) -> bool {
+        let from = 1 - to as usize;
+        let (then, now) = (before.order[from], self.order[from]);
+        let fallbacks_then = if then.pid == now.pid { then.fallbacks } else { 0 };
+        then.is_kept && now.is_kept && now.fallbacks == fallbacks_then
     }
 
     /// Whether so many frames that are missing on one side are accounted for: each was given up, or dropped by somebody. A relay that

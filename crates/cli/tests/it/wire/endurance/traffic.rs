@@ -1,5 +1,6 @@
 //! Frames with numbers in them, paced, both ways at once; and what became of them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io::IoSlice;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -36,6 +37,12 @@ impl Received {
     /// Frames that did not arrive at the receiver's socket.
     pub(super) fn missing(&self) -> u64 {
         self.sent.saturating_sub(self.arrived() + self.dropped)
+    }
+
+    /// Frames that came twice.
+    pub(super) fn repeated(&self) -> usize {
+        let distinct: BTreeSet<_> = self.numbers.iter().collect();
+        self.numbers.len() - distinct.len()
     }
 
     /// Frames that came after a later one, or twice.
