@@ -47,7 +47,9 @@ pub use faults::{BadFaultList, FaultList, LinkFault, Replay, Tally, Way};
 pub use pattern::{EveryNth, IpId};
 pub use random::{BitErrors, FrameLoss};
 pub use script::{Match, Rule, Script};
-pub use stack::{Fate, FrameFacts, FrameKind, Impairment, Impairments, LinkFacts, LinkKind, Model, Window};
+pub use stack::{
+    CorruptionModel, Fate, FrameFacts, FrameKind, Impairment, Impairments, LinkFacts, LinkKind, Model, Window,
+};
 pub use tilt::{Begin, Settled, TiltedLoss, Tilting};
 
 use std::fmt;

@@ -1,5 +1,7 @@
 //! The impairments of one lane and what they need to know about a frame.
 
+use std::fmt::Debug;
+
 use wiremend_units::{Psn, Time};
 
 use crate::{
@@ -7,7 +9,7 @@ use crate::{
 };
 
 /// All impairments of one lane; none of them by default.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Impairments {
     all: Vec<Impairment>,
 }
@@ -139,7 +141,7 @@ impl LinkKind {
 }
 
 /// A model and when it is at work.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Impairment {
     window: Window,
     model: Model,
@@ -200,7 +202,7 @@ impl Window {
 }
 
 /// One of the ways to harm frames.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub enum Model {
     /// Independent errors of bits.
     BitErrors(BitErrors),
@@ -218,6 +220,14 @@ pub enum Model {
     Replay(Replay),
     /// Independent losses, the rare ones made frequent.
     TiltedLoss(TiltedLoss),
+    /// One that another program has brought.
+    Other(Box<dyn CorruptionModel>),
+}
+
+/// A way to harm frames that another program brings. It sees the frames of one direction of a link, in their order.
+pub trait CorruptionModel: Debug + Send {
+    /// Whether the next frame is hit.
+    fn corrupts(&mut self, frame: &FrameFacts) -> bool;
 }
 
 impl Model {
@@ -232,6 +242,7 @@ impl Model {
             Self::Script(model) => model.corrupts(frame),
             Self::Replay(model) => model.corrupts(frame),
             Self::TiltedLoss(model) => model.corrupts(frame),
+            Self::Other(model) => model.corrupts(frame),
         }
     }
 }

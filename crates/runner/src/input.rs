@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 use wiremend_scenario::builtin::{self, Named};
-use wiremend_scenario::{File, Override, Variant};
+use wiremend_scenario::{File, Names, Override, Variant};
 use wiremend_sim::{BuildError, Files};
 
 use crate::error::Error;
@@ -27,6 +27,10 @@ pub struct Input {
 impl Input {
     /// Understands what `name` stands for: a scenario of the library, a file, or stdin (`-`). Some of its values may be changed.
     pub fn load(name: &str, sets: &[Override]) -> Result<Self, Error> {
+        Self::load_with(name, sets, &Names::default())
+    }
+
+    pub(crate) fn load_with(name: &str, sets: &[Override], names: &Names) -> Result<Self, Error> {
         let shipped = builtin::get(name);
         let (source, text, path) = match shipped {
             Ok(text) => (name.to_owned(), text.to_owned(), None),
@@ -41,13 +45,22 @@ impl Input {
                 (name.to_owned(), read(file, name)?, Some(path.to_owned()))
             }
         };
-        let file = wiremend_scenario::load(&source, &text, sets)?;
+        let file = wiremend_scenario::load_with(&source, &text, sets, names)?;
         Ok(Self { file, name: name.to_owned(), sets: sets.to_vec(), path })
     }
 
     /// A scenario that the program wrote itself; `name` is what messages call it.
     pub fn from_text(name: &str, text: &str, sets: &[Override]) -> Result<Self, Error> {
-        let file = wiremend_scenario::load(name, text, sets)?;
+        Self::from_text_with(name, text, sets, &Names::default())
+    }
+
+    pub(crate) fn from_text_with(
+        name: &str,
+        text: &str,
+        sets: &[Override],
+        names: &Names,
+    ) -> Result<Self, Error> {
+        let file = wiremend_scenario::load_with(name, text, sets, names)?;
         Ok(Self { file, name: name.to_owned(), sets: sets.to_vec(), path: None })
     }
 

@@ -31,8 +31,33 @@
 //!
 //! # What runs are given
 //!
-//! Every simulation is built by [`Runner::build`]. Threads, memory, progress and the flag are the runner's own; what a program adds to what
-//! scenarios can name belongs there too.
+//! Every simulation is built by [`Runner::build`]. Threads, memory, progress and the flag are the runner's own, and so is the [`Registry`]
+//! of what a program adds to what scenarios can name: congestion controls, recovery policies, workloads and impairments. A scenario that
+//! names such things is read by [`Runner::load`].
+//!
+//! ```
+//! use wiremend_impair::{CorruptionModel, FrameFacts};
+//! use wiremend_runner::{Registry, Request, Runner};
+//!
+//! /// Hits frames that are longer than some bytes.
+//! #[derive(Debug)]
+//! struct LongFrames(u64);
+//!
+//! impl CorruptionModel for LongFrames {
+//!     fn corrupts(&mut self, frame: &FrameFacts) -> bool {
+//!         u64::from(frame.frame_bytes) > self.0
+//!     }
+//! }
+//!
+//! let mut registry = Registry::default();
+//! registry.impairment("long-frames", |settings, _seed| Ok(LongFrames(settings.require("bytes")?)));
+//! let runner = Runner::new().registry(&registry);
+//! let change = r#"impair.0={ kind = "long-frames", links = "all", bytes = 9000 }"#.parse()?;
+//! let input = runner.load("tour", &[change, "workload.0.flows=100".parse()?])?;
+//! let batch = runner.run(&Request::new(&input))?;
+//! assert!(batch.summary.variants.iter().all(|variant| variant.timeouts.total() == 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! # Errors
 //!
@@ -59,3 +84,4 @@ pub use pool::{Runner, Slot};
 pub use progress::Progress;
 pub use request::Request;
 pub use rows::Rows;
+pub use wiremend_sim::Registry;

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use wiremend_measure::{FlowRow, SeriesRow};
-use wiremend_scenario::Variant;
-use wiremend_sim::{Captured, Ending, Observer, Options, Progress as Simulated, Results, Simulation};
+use wiremend_scenario::{Names, Override, Variant};
+use wiremend_sim::{
+    Captured, Ending, Observer, Options, Progress as Simulated, Registry, Results, Simulation,
+};
 
 use crate::error::Error;
 use crate::input::Input;
@@ -23,6 +25,7 @@ pub struct Runner<'a> {
     pub(crate) version: &'a str,
     progress: &'a dyn Progress,
     stop: &'a AtomicBool,
+    registry: Option<&'a Registry>,
 }
 
 /// Nobody ends what nobody can.
@@ -37,7 +40,8 @@ impl Default for Runner<'_> {
 impl<'a> Runner<'a> {
     /// One that uses all cores, tells nobody, and goes on to the end.
     pub fn new() -> Self {
-        Self { threads: machine::cores(), version: env!("CARGO_PKG_VERSION"), progress: &(), stop: &NEVER }
+        let threads = machine::cores();
+        Self { threads, version: env!("CARGO_PKG_VERSION"), progress: &(), stop: &NEVER, registry: None }
     }
 
     /// The same on so many threads. Results do not depend on it.
@@ -60,6 +64,25 @@ impl<'a> Runner<'a> {
         Self { version, ..self }
     }
 
+    /// The same for scenarios that may also name what a program has registered. They are read by [`Runner::load`].
+    pub fn registry(self, registry: &'a Registry) -> Self {
+        Self { registry: Some(registry), ..self }
+    }
+
+    /// Reads a scenario as [`Input::load`] does; it may name what is [registered](Runner::registry).
+    pub fn load(&self, name: &str, sets: &[Override]) -> Result<Input, Error> {
+        Input::load_with(name, sets, &self.names())
+    }
+
+    /// Reads a scenario as [`Input::from_text`] does; it may name what is [registered](Runner::registry).
+    pub fn load_text(&self, name: &str, text: &str, sets: &[Override]) -> Result<Input, Error> {
+        Input::from_text_with(name, text, sets, &self.names())
+    }
+
+    fn names(&self) -> Names {
+        self.registry.map(Registry::names).unwrap_or_default()
+    }
+
     /// Makes a simulation of a variant. What is wrong with it is told with its place in the file.
     pub fn build(&self, input: &Input, variant: &Variant, options: &Options) -> Result<Simulation, Error> {
         Simulation::build(&variant.scenario, input, options).map_err(|error| input.refused(&error))
@@ -69,6 +92,7 @@ impl<'a> Runner<'a> {
     pub fn options(&self, seed: u64) -> Options {
         let mut options = Options::new(seed);
         options.memory_bytes_max = machine::memory_bytes_max();
+        options.registry = self.registry.cloned().unwrap_or_default();
         options
     }
 

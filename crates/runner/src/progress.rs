@@ -40,7 +40,7 @@ impl Expected {
             App::Stream(app) => app.count.map(Within::get),
             // An open-loop load has no flows.
             App::Cbr(_) => Some(0),
-            App::List(_) | App::Allreduce(_) | App::Alltoall(_) => None,
+            App::List(_) | App::Allreduce(_) | App::Alltoall(_) | App::Registered(_) => None,
         });
         Self { flows: flows.sum(), stop_ps: scenario.stop.after.as_ps() }
     }

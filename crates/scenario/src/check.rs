@@ -283,13 +283,14 @@ fn check_ecn(ecn: &Ecn) -> Result<(), Misfit> {
 /// An algorithm, what it acts on, and parameters of no other.
 fn check_congestion(scenario: &Scenario) -> Result<(), Misfit> {
     let transport = &scenario.transport;
-    let congestion = transport.congestion.value;
-    if congestion != Congestion::None && transport.operation == Operation::Read {
+    let congestion = &transport.congestion.value;
+    let is_controlled = *congestion != Congestion::None;
+    if is_controlled && transport.operation == Operation::Read {
         return misfit(
             "congestion control paces what a queue pair asks for, and the data of a READ are answers; use write or send",
         );
     }
-    if congestion != Congestion::None && transport.rate != Pace::Line {
+    if is_controlled && transport.rate != Pace::Line {
         return misfit(
             "congestion control finds the rate of each queue pair; leave out `rate`, or `congestion`",
         );
@@ -305,7 +306,7 @@ fn check_congestion(scenario: &Scenario) -> Result<(), Misfit> {
         check_dcqcn(dcqcn, &scenario.topology).map_err(|(_, why)| (dcqcn.place, why))?;
     }
     if let Some(swift) = &transport.swift
-        && congestion != Congestion::Swift
+        && *congestion != Congestion::Swift
     {
         let why = "parameters of Swift, which no queue pair follows; set congestion = \"swift\"";
         return Err((swift.place, why.to_owned()));
@@ -409,7 +410,7 @@ fn check_workload(workload: &Workload, topology: &Topology) -> Result<(), Misfit
             list.file.place,
             "`file` is empty; name a built-in list or a path ending in .csv".to_owned(),
         )),
-        App::List(_) => Ok(()),
+        App::List(_) | App::Registered(_) => Ok(()),
         App::Allreduce(app) => app.check(topology),
         App::Alltoall(app) => app.check(topology),
     }
@@ -563,6 +564,7 @@ fn check_impair(impair: &Impair) -> Result<(), Misfit> {
         | Fault::GilbertElliott(_)
         | Fault::Every(_)
         | Fault::Script(_)
-        | Fault::Tilted(_) => Ok(()),
+        | Fault::Tilted(_)
+        | Fault::Registered(_) => Ok(()),
     }
 }

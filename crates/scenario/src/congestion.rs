@@ -1,14 +1,16 @@
 //! How queue pairs answer congestion.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wiremend_units::{Bytes, Rate, Span};
 
 use crate::quantity::{Limit, Probability, Within};
+use crate::registered::Registered;
 use crate::value::{self, Shown};
 
-/// The algorithm that every queue pair follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+/// The algorithm that every queue pair follows. A program can register others with `wiremend-runner`; a scenario names them here, or
+/// gives a table: `congestion = { kind = "mine", gain = 0.5 }`.
+#[derive(Clone, Debug, PartialEq, Default, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Congestion {
     /// None: each queue pair sends as `rate` and `window` say.
@@ -21,12 +23,43 @@ pub enum Congestion {
     HpccLineage,
     /// A window that follows the measured delay, after Swift (Kumar et al., SIGCOMM 2020).
     Swift,
+    /// One that a program has registered.
+    #[schemars(skip)]
+    Registered(Registered),
 }
 
 impl Congestion {
-    /// Whether it acts on marks.
-    pub fn needs_marks(self) -> bool {
+    const KNOWN: [(&str, Self); 4] = [
+        ("none", Self::None),
+        ("dcqcn-paper", Self::DcqcnPaper),
+        ("hpcc-lineage", Self::HpccLineage),
+        ("swift", Self::Swift),
+    ];
+
+    /// Why nobody knows it, if nobody does.
+    pub(crate) fn unknown(&self, names: &[String]) -> Option<String> {
+        let Self::Registered(registered) = self else { return None };
+        registered.unknown(&Self::KNOWN.map(|(name, _)| name), names)
+    }
+
+    /// Whether it acts on marks, as far as this library knows.
+    pub fn needs_marks(&self) -> bool {
         matches!(self, Self::DcqcnPaper | Self::HpccLineage)
+    }
+}
+
+impl Serialize for Congestion {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        if let Self::Registered(registered) = self {
+            return registered.serialize(sink);
+        }
+        Self::KNOWN.iter().find(|(_, known)| known == self).map(|(name, _)| name).serialize(sink)
+    }
+}
+
+impl<'de> Deserialize<'de> for Congestion {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        Registered::deserialize(source)?.or_known(&Self::KNOWN, Self::Registered)
     }
 }
 

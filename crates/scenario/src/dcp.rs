@@ -109,7 +109,7 @@ pub enum DcpTracking {
 
 /// Whether the rest of the transport fits.
 pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
-    let scheme = transport.recovery;
+    let scheme = &transport.recovery.value;
     if scheme.family() != Family::Trimming {
         return match &transport.dcp {
             Some(table) => {
@@ -134,9 +134,9 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
 
 impl Dcp {
     /// Fields, whether they were given and do nothing with this scheme, and what they are meant for.
-    fn idle(&self, scheme: Recovery) -> [(&'static str, bool, &'static str); 6] {
+    fn idle(&self, scheme: &Recovery) -> [(&'static str, bool, &'static str); 6] {
         let usual = Self::default();
-        let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| scheme == meant);
+        let [dcp, ndp, cp] = [Recovery::Dcp, Recovery::Ndp, Recovery::Cp].map(|meant| *scheme == meant);
         let bits = match self.tracking {
             Some(tracking) => matches!(tracking, DcpTracking::Bitmap | DcpTracking::LinkedChunks),
             None => !dcp,

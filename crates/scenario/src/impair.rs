@@ -6,6 +6,7 @@ use wiremend_units::Time;
 
 use crate::name::LinkSet;
 use crate::quantity::{BurstLength, Probability, Within};
+use crate::registered::Registered;
 use crate::value::{self, Placed, Shown};
 
 /// What some links do to frames: a frame that is hit arrives with a wrong frame check and is dropped. A link may
@@ -150,6 +151,9 @@ pub enum Fault {
     /// rate = "1e-3"
     /// ```
     Tilted(Tilted),
+    /// One that a program has registered.
+    #[schemars(skip)]
+    Registered(Registered),
 }
 
 /// Parameters of [`Fault::Tilted`].

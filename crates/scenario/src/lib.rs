@@ -62,6 +62,7 @@ mod protect;
 mod quantity;
 mod recovery;
 mod reference;
+mod registered;
 mod route;
 mod scenario;
 mod switch;
@@ -86,7 +87,7 @@ pub use impair::{
     BitErrors, Bursts, Direction, Every, Fault, Frames, GilbertElliott, Impair, IpId, LinkFrame, PacketKind,
     Rule, Script, Tilted,
 };
-pub use load::{File, Override, Variant, load};
+pub use load::{File, Override, Variant, load, load_with};
 pub use lossless::Lossless;
 pub use mend::{DummiesWhen, Mend, Preset};
 pub use name::{Host, HostRange, Hosts, Line, LinkSet, Name, Sizes, SwitchSet};
@@ -96,6 +97,7 @@ pub use protect::{Profile, Protect, Sample, Scheme, SwitchKind};
 pub use quantity::{Alpha, BurstLength, Limit, Load, Pace, Probability, Within};
 pub use recovery::{Family, Recovery, SelectiveRepeat, Tracking};
 pub use reference::{reference, schema_json};
+pub use registered::{Names, Registered};
 pub use route::Route;
 pub use scenario::{Engine, Ports, Scenario, Seed, Series, Stop};
 pub use switch::{Class, Switch};

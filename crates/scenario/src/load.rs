@@ -9,6 +9,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::check::check;
 use crate::error::{Error, Flaw, Origins};
+use crate::registered::Names;
 use crate::scenario::Scenario;
 use crate::tree::{Node, Unset, moved, nest_kinds, set, value_count};
 use crate::value::Place;
@@ -77,14 +78,19 @@ impl File {
 /// Understands `text`, after `sets` have changed it, or says in one line why it cannot be understood. `source` is
 /// what messages call the text, usually its path.
 pub fn load(source: &str, text: &str, sets: &[Override]) -> Result<File, Error> {
+    load_with(source, text, sets, &Names::default())
+}
+
+/// The same where the text may also name what a program has registered.
+pub fn load_with(source: &str, text: &str, sets: &[Override], names: &Names) -> Result<File, Error> {
     let origins = Origins { source: source.to_owned(), text: text.to_owned(), sets: sets.to_vec() };
-    match understand(&origins) {
+    match understand(&origins, names) {
         Ok((scenario, variants)) => Ok(File { scenario, variants, origins }),
         Err(flaw) => Err(origins.error(&flaw)),
     }
 }
 
-fn understand(origins: &Origins) -> Result<(Scenario, Vec<Variant>), Flaw> {
+fn understand(origins: &Origins, names: &Names) -> Result<(Scenario, Vec<Variant>), Flaw> {
     let parsed = DeTable::parse(&origins.text).map_err(|error| Flaw::syntax(&error))?;
     let mut base = Spanned::new(parsed.span(), DeValue::Table(parsed.into_inner()));
     let mut overrides = Overrides::new(origins);
@@ -95,12 +101,12 @@ fn understand(origins: &Origins) -> Result<(Scenario, Vec<Variant>), Flaw> {
     }
     overrides.all_applied()?;
 
-    let scenario = typed(base)?;
+    let scenario = typed(base, names)?;
     if changed.is_empty() {
         let base = Variant { name: "base".to_owned(), scenario: scenario.clone() };
         return Ok((scenario, vec![base]));
     }
-    let variant = |(name, tree)| match typed(tree) {
+    let variant = |(name, tree)| match typed(tree, names) {
         Ok(scenario) => Ok(Variant { name, scenario }),
         Err(flaw) => Err(of_variant(&name, &flaw)),
     };
@@ -109,10 +115,18 @@ fn understand(origins: &Origins) -> Result<(Scenario, Vec<Variant>), Flaw> {
 }
 
 /// What a tree means, if it means something that can be run.
-fn typed(mut tree: Node) -> Result<Scenario, Flaw> {
-    nest_kinds(&mut tree)?;
+fn typed(mut tree: Node, names: &Names) -> Result<Scenario, Flaw> {
+    nest_kinds(&mut tree, names)?;
     let scenario =
         Scenario::deserialize(ValueDeserializer::from(tree)).map_err(|error| Flaw::meaning(&error))?;
+    let transport = &scenario.transport;
+    let unknown = [
+        (transport.congestion.place, transport.congestion.unknown(&names.congestion)),
+        (transport.recovery.place, transport.recovery.unknown(&names.recovery)),
+    ];
+    if let Some((place, why)) = unknown.into_iter().find_map(|(place, why)| Some((place, why?))) {
+        return Err(Flaw { offset: place.0, message: why });
+    }
     check(&scenario)?;
     Ok(scenario)
 }

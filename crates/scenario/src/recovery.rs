@@ -1,16 +1,17 @@
 //! What is sent again after a loss: the schemes, and what fits them.
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use wiremend_units::Span;
 
 use crate::pattern::Misfit;
 use crate::quantity::Within;
+use crate::registered::Registered;
 use crate::transport::{Operation, Transport};
 use crate::value::{self, Place, Shown};
 
-/// What is sent again after a loss.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What is sent again after a loss. A program can register other schemes that take packets in any order with `wiremend-runner`.
+#[derive(Clone, Debug, PartialEq, JsonSchema)]
 pub enum Recovery {
     /// Everything from the lost packet on, as the InfiniBand specification says.
     #[serde(rename = "go-back-n")]
@@ -39,6 +40,25 @@ pub enum Recovery {
     /// The same, by software (CP: Cheng et al., NSDI 2014).
     #[serde(rename = "cp")]
     Cp,
+    /// One that a program has registered.
+    #[schemars(skip)]
+    Registered(Registered),
+}
+
+impl Serialize for Recovery {
+    fn serialize<S: Serializer>(&self, sink: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Registered(registered) => registered.serialize(sink),
+            known => known.name().serialize(sink),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Recovery {
+    fn deserialize<D: Deserializer<'de>>(source: D) -> Result<Self, D::Error> {
+        let known = Self::ALL.map(|scheme| (scheme.told()[0], scheme));
+        Registered::deserialize(source)?.or_known(&known, Self::Registered)
+    }
 }
 
 /// The engine that a scheme is built on.
@@ -67,7 +87,7 @@ impl Recovery {
     ];
 
     /// The name, what it does, and when it wins.
-    pub const fn told(self) -> [&'static str; 3] {
+    pub const fn told(&self) -> [&'static str; 3] {
         match self {
             Self::GoBackN => [
                 "go-back-n",
@@ -110,21 +130,30 @@ impl Recovery {
                 "switches trim and many send to one",
             ],
             Self::Cp => ["cp", "as dcp, by software at the ends", "switches trim and NICs cannot be changed"],
+            Self::Registered(_) => ["", "what a program has registered", "it says so itself"],
         }
     }
 
     /// The name in scenarios.
-    pub const fn name(self) -> &'static str {
-        self.told()[0]
+    pub fn name(&self) -> &str {
+        if let Self::Registered(registered) = self { registered.0.name() } else { self.told()[0] }
+    }
+
+    /// Why nobody knows it, if nobody does.
+    pub(crate) fn unknown(&self, names: &[String]) -> Option<String> {
+        let Self::Registered(registered) = self else { return None };
+        registered.unknown(&Self::ALL.map(|scheme| scheme.told()[0]), names)
     }
 
     /// Which engine it is built on.
-    pub const fn family(self) -> Family {
+    pub const fn family(&self) -> Family {
         match self {
             Self::GoBackN | Self::GoBack0 => Family::GoBack,
-            Self::SelectiveRepeat | Self::TimeoutOnly | Self::RackTlp | Self::MpRdma => {
-                Family::SelectiveRepeat
-            }
+            Self::SelectiveRepeat
+            | Self::TimeoutOnly
+            | Self::RackTlp
+            | Self::MpRdma
+            | Self::Registered(_) => Family::SelectiveRepeat,
             Self::Dcp | Self::Ndp | Self::Cp => Family::Trimming,
         }
     }
@@ -192,7 +221,7 @@ pub enum Tracking {
 /// Whether the rest of the transport fits its scheme.
 pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
     let at = |place, why: &str| Err((place, why.to_owned()));
-    let scheme = transport.recovery;
+    let scheme = &transport.recovery.value;
     let selective = scheme.family() == Family::SelectiveRepeat;
     if !selective {
         return match &transport.selective_repeat {
@@ -221,11 +250,11 @@ pub(crate) fn check(transport: &Transport) -> Result<(), Misfit> {
             format!("recovery \"{}\" acknowledges every packet; leave out `ack_every`", scheme.name()),
         ));
     }
-    if scheme == Recovery::MpRdma && transport.ack_coalescing {
+    if *scheme == Recovery::MpRdma && transport.ack_coalescing {
         return at(nowhere, "mp-rdma counts acknowledgements; leave out `ack_coalescing`");
     }
     let Some(table) = &transport.selective_repeat else { return Ok(()) };
-    let [irn, mp] = [Recovery::SelectiveRepeat, Recovery::MpRdma].map(|meant| scheme == meant);
+    let [irn, mp] = [Recovery::SelectiveRepeat, Recovery::MpRdma].map(|meant| *scheme == meant);
     let both = "recovery = \"selective-repeat\" or \"mp-rdma\"";
     idle_field(&[
         ("lag", table.lag.is_some() && !mp, "recovery = \"mp-rdma\""),

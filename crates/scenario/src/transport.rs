@@ -27,7 +27,7 @@ pub struct Transport {
     /// What connections speak, but for workloads that have a `protocol` of their own.
     pub protocol: Protocol,
     /// What is sent again after a loss.
-    pub recovery: Recovery,
+    pub recovery: Placed<Recovery>,
     /// Which operation moves the data.
     pub operation: Operation,
     /// Largest payload of a packet, in bytes.
@@ -90,7 +90,7 @@ impl Default for Transport {
     fn default() -> Self {
         Self {
             protocol: Protocol::Rdma,
-            recovery: Recovery::GoBackN,
+            recovery: Placed::nowhere(Recovery::GoBackN),
             operation: Operation::Write,
             mtu: Mtu(1024),
             timeout: Within::fixed(14),

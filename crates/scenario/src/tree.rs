@@ -12,6 +12,7 @@ use toml::de::{DeArray, DeTable, DeValue};
 
 use crate::error::Flaw;
 use crate::impair::Impair;
+use crate::registered::Names;
 use crate::topology::Topology;
 use crate::workload::Workload;
 use wiremend_units::or_nearest;
@@ -141,10 +142,12 @@ pub(crate) fn value_count(node: &Node) -> usize {
 }
 
 const KIND: &str = "kind";
+/// What serde calls the kinds that programs have registered.
+const REGISTERED: &str = "registered";
 
 /// Brings every table with a kind into the form `{ common…, kind = { "fat-tree" = { k = 4 } } }`. Serde would read
 /// the flat form of the file only by way of a buffer that forgets the places. A table that should be a list is told so.
-pub(crate) fn nest_kinds(tree: &mut Node) -> Result<(), Flaw> {
+pub(crate) fn nest_kinds(tree: &mut Node, names: &Names) -> Result<(), Flaw> {
     static KINDS: OnceLock<[Kinds; 3]> = OnceLock::new();
     let kinds = KINDS.get_or_init(|| {
         [
@@ -155,14 +158,19 @@ pub(crate) fn nest_kinds(tree: &mut Node) -> Result<(), Flaw> {
     });
     let DeValue::Table(fields) = tree.get_mut() else { return Ok(()) };
     for kinds in kinds {
+        let registered = match kinds.table {
+            "workload" => names.workloads.as_slice(),
+            "impair" => names.impairments.as_slice(),
+            _ => &[],
+        };
         match (fields.get_mut(kinds.table).map(|node| (node.span(), node.get_mut())), kinds.listed) {
             (None, _) => {}
-            (Some((span, DeValue::Table(table))), false) => kinds.nest(span, table)?,
+            (Some((span, DeValue::Table(table))), false) => kinds.nest(span, table, registered)?,
             (Some((_, DeValue::Array(items))), true) => {
                 for item in items.iter_mut() {
                     let span = item.span();
                     if let DeValue::Table(table) = item.get_mut() {
-                        kinds.nest(span, table)?;
+                        kinds.nest(span, table, registered)?;
                     }
                 }
             }
@@ -206,14 +214,19 @@ impl Kinds {
         Self { table, listed, common: names(&schema), each: variants.iter().map(kind).collect() }
     }
 
-    fn nest(&self, span: Range<usize>, table: &mut DeTable) -> Result<(), Flaw> {
-        let known: Vec<&str> = self.each.iter().map(|(name, _)| name.as_str()).collect();
+    fn nest(&self, span: Range<usize>, table: &mut DeTable, registered: &[String]) -> Result<(), Flaw> {
+        let known = self.each.iter().map(|(name, _)| name.as_str());
+        let known: Vec<&str> = known.chain(registered.iter().map(String::as_str)).collect();
         let missing = || format!("missing field `kind`; allowed: {}", known.join(", "));
         let (key, kind) = table.remove_entry(KIND).ok_or_else(|| Flaw::at(span.clone(), missing()))?;
         let (kind_span, kind) = (kind.span(), kind.into_inner());
         let wanted = kind.as_str().ok_or_else(|| Flaw::at(kind_span.clone(), missing()))?.to_owned();
         let Some((_, own)) = self.each.iter().find(|(name, _)| *name == wanted) else {
-            return Err(Flaw::at(kind_span, or_nearest("kind", &wanted, &known)));
+            if !registered.contains(&wanted) {
+                return Err(Flaw::at(kind_span, or_nearest("kind", &wanted, &known)));
+            }
+            self.nest_registered(key, kind_span, wanted, table);
+            return Ok(());
         };
         let mut inner = DeTable::new();
         for (field, value) in std::mem::take(table) {
@@ -234,5 +247,26 @@ impl Kinds {
         );
         table.insert(key, Spanned::new(span, DeValue::Table(nested)));
         Ok(())
+    }
+
+    /// The same for a kind that a program has registered: its fields are all those that are not common, and its name goes with them.
+    fn nest_registered<'i>(
+        &self,
+        key: Spanned<Cow<'i, str>>,
+        span: Range<usize>,
+        name: String,
+        table: &mut DeTable<'i>,
+    ) {
+        let is_common = |field: &str| self.common.iter().any(|common| common == field);
+        let (common, mut own): (DeTable, DeTable) =
+            std::mem::take(table).into_iter().partition(|(field, _)| is_common(field.get_ref()));
+        *table = common;
+        own.insert(key.clone(), Spanned::new(span.clone(), DeValue::String(Cow::Owned(name))));
+        let mut nested = DeTable::new();
+        nested.insert(
+            Spanned::new(span.clone(), Cow::Borrowed(REGISTERED)),
+            Spanned::new(span.clone(), DeValue::Table(own)),
+        );
+        table.insert(key, Spanned::new(span, DeValue::Table(nested)));
     }
 }

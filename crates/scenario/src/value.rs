@@ -279,6 +279,18 @@ pub struct Placed<T> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place(pub(crate) Option<usize>);
 
+impl Place {
+    /// An offset into the text, if it has a place there.
+    pub const fn at_offset(offset: Option<usize>) -> Self {
+        Self(offset)
+    }
+
+    /// This place or, if it is nowhere, the other.
+    pub const fn or(self, other: Self) -> Self {
+        if self.0.is_some() { self } else { other }
+    }
+}
+
 impl<T> Placed<T> {
     pub(crate) fn nowhere(value: T) -> Self {
         Self { value, place: Place(None) }

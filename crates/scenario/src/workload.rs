@@ -8,6 +8,7 @@ use crate::collective::{AllReduce, AllToAll};
 use crate::name::{Host, Hosts, Sizes};
 use crate::pattern::{Endpoints, Pattern};
 use crate::quantity::{Load, Within};
+use crate::registered::Registered;
 use crate::tcp::Protocol;
 use crate::transport::Transport;
 use crate::value::{self, Placed, Shown};
@@ -189,6 +190,9 @@ pub enum App {
     /// groups = ["h0..h3", "h4, h6, h8"]
     /// ```
     Alltoall(AllToAll),
+    /// One that a program has registered.
+    #[schemars(skip)]
+    Registered(Registered),
 }
 
 /// Parameters of [`App::Poisson`].

@@ -25,7 +25,7 @@ pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
     let listed = Listed {
         scenarios: builtin::list().into_iter().map(|(name, title)| Line { name, what: title }).collect(),
         sizes: WORKLOADS.iter().map(|table| Line { name: table.name, what: table.what.to_owned() }).collect(),
-        recovery: Recovery::ALL.map(recovery).into(),
+        recovery: Recovery::ALL.iter().map(recovery).collect(),
     };
     if asked.json {
         let json = serde_json::to_string_pretty(&listed).expect("a list is plain values");
@@ -41,7 +41,7 @@ pub(super) fn run(asked: &List) -> Result<Answer, Failure> {
 }
 
 /// A scheme, as scenarios call it, and when it wins.
-fn recovery(scheme: Recovery) -> Line {
+fn recovery(scheme: &Recovery) -> Line {
     let [name, does, wins] = scheme.told();
     Line { name, what: format!("{does}; wins when {wins}") }
 }

@@ -28,7 +28,7 @@ pub struct Lane {
 }
 
 /// What a direction is made with.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct LaneConfig {
     /// None: as fast as the machine.
     pub rate: Option<Rate>,

@@ -127,9 +127,9 @@ fn stacked_impairments_do_not_change_each_other() {
     };
     let alone = models().map(|model| fates(vec![model]));
     let either: Vec<bool> = (0..1_000).map(|frame| alone.iter().any(|fates| fates[frame])).collect();
-    let mut reversed = models().to_vec();
+    let mut reversed: Vec<_> = models().into();
     reversed.reverse();
-    assert_eq!(fates(models().to_vec()), either);
+    assert_eq!(fates(models().into()), either);
     assert_eq!(fates(reversed), either);
     assert!(fates(Vec::new()).iter().all(|corrupt| !corrupt));
 }

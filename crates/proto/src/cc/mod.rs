@@ -1,34 +1,76 @@
 //! Congestion control: when a queue pair may send next, and how much may be outstanding.
 //!
 //! A host asks [`Controller::eligible`] and [`Controller::window`] before it polls a requester and reports what happens to
-//! the connection. The hosts hold a [`Control`], which knows all controllers, so that nothing is called through a pointer.
+//! the connection. An [`Algorithm`] makes the controller of each connection and says what it has to be told. Both are traits, so that other
+//! programs can bring their own.
 //!
 //! - [`FixedRate`]: a rate that never changes.
 //! - [`dcqcn`]: the rate follows congestion notifications of the receiver, which sees the marks of switches.
 //! - [`swift`]: the window follows the delay that the sender measures.
 
 pub mod dcqcn;
+mod feedback;
 mod fixed_rate;
 mod pacer;
 pub mod swift;
 
-pub(crate) use pacer::Line;
-use wiremend_units::{Rate, Time};
+use std::fmt::Debug;
+
+use wiremend_units::{Rate, Span, Time};
 
 pub use dcqcn::Dcqcn;
+pub use feedback::{Feedback, Hop};
 pub use fixed_rate::FixedRate;
+pub(crate) use pacer::Line;
+pub use pacer::Pacer;
 pub use swift::Swift;
 
-/// A congestion control algorithm of one queue pair.
-pub trait Controller {
+/// A congestion control algorithm, with its parameters.
+pub trait Algorithm: Debug + Send + Sync {
+    /// The controller of a new queue pair.
+    fn start(&self, path: &Path) -> Box<dyn Controller>;
+
+    /// What its controllers have to be told; by default, nothing but what leaves.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+}
+
+/// What an algorithm has to be told, or others have to do for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// [`Controller::on_ack`] and [`Controller::on_nak`] are called, and the window is asked for after them.
+    pub acks: bool,
+    /// [`Path::hops`] and [`Path::round_trip`] are filled in.
+    pub path: bool,
+    /// Receivers answer marked packets with congestion notifications, at most one in this time for a queue pair.
+    pub cnp_interval: Option<Span>,
+    /// What acknowledgements bring back.
+    pub echo: Echo,
+}
+
+/// What acknowledgements bring back.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Echo {
+    /// Nothing: [`Ack::feedback`] is `None`.
+    #[default]
+    Nothing,
+    /// The time of sending, and marks.
+    Marks,
+    /// The same, and the telemetry of switches ([`Feedback::hops`]).
+    Telemetry,
+}
+
+/// The congestion control of one queue pair.
+pub trait Controller: Debug + Send {
     /// A packet starts to leave.
     fn on_transmit(&mut self, now: Time, sent: Sent);
 
     /// When the next packet may leave.
     fn eligible(&self) -> Time;
 
-    /// All packets with numbers below `acknowledged` have arrived.
-    fn on_ack(&mut self, _now: Time, _acknowledged: u64) {}
+    /// An acknowledgement came.
+    fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>) {}
 
     /// A NAK showed a loss.
     fn on_nak(&mut self, _now: Time) {}
@@ -43,6 +85,16 @@ pub trait Controller {
     fn window(&self) -> u32 {
         u32::MAX
     }
+}
+
+/// What an acknowledgement says.
+#[derive(Clone, Copy, Debug)]
+pub struct Ack<'a> {
+    /// All packets with numbers below this have arrived.
+    pub acknowledged: u64,
+    /// What it brings back, if the algorithm [needs](Needs::echo) that. Some acknowledgements have nothing to tell: those of packets that
+    /// a link has restored from parities.
+    pub feedback: Option<&'a Feedback>,
 }
 
 /// A packet that leaves.
@@ -63,115 +115,15 @@ impl Sent {
     }
 }
 
-/// Which algorithm a queue pair has, and its parameters.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Algorithm {
-    /// As fast as the port takes packets.
-    #[default]
-    None,
-    /// At this rate.
-    FixedRate(Rate),
-    /// By congestion notifications.
-    Dcqcn(dcqcn::Parameters),
-    /// By delay.
-    Swift(swift::Parameters),
-}
-
 /// What a controller has to know of its path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Path {
     /// The rate of the sender's port.
     pub line: Rate,
-    /// Switches on the way, as the TTL of packets that arrive tells.
-    pub hops: u32,
     /// A full packet on the line.
     pub packet_bytes: u32,
-}
-
-impl Algorithm {
-    /// The controller of a new queue pair.
-    pub fn start(&self, path: &Path) -> Control {
-        match self {
-            Self::None => Control::Unlimited,
-            Self::FixedRate(rate) => Control::FixedRate(FixedRate::new(*rate)),
-            Self::Dcqcn(parameters) => Control::Dcqcn(Box::new(Dcqcn::new(*parameters, path.line))),
-            Self::Swift(parameters) => Control::Swift(Box::new(Swift::new(*parameters, path))),
-        }
-    }
-}
-
-/// The controller of a queue pair.
-#[derive(Clone, Debug, Default)]
-pub enum Control {
-    /// As fast as the port takes packets.
-    #[default]
-    Unlimited,
-    /// Paced.
-    FixedRate(FixedRate),
-    /// Paced at a rate that follows congestion notifications.
-    Dcqcn(Box<Dcqcn>),
-    /// A window that follows delay.
-    Swift(Box<Swift>),
-}
-
-impl Control {
-    /// Whether acknowledgements mean anything to it.
-    #[inline]
-    pub fn has_window(&self) -> bool {
-        matches!(self, Self::Swift(_))
-    }
-}
-
-impl Controller for Control {
-    #[inline]
-    fn on_transmit(&mut self, now: Time, sent: Sent) {
-        match self {
-            Self::Unlimited => {}
-            Self::FixedRate(control) => control.on_transmit(now, sent),
-            Self::Dcqcn(control) => control.on_transmit(now, sent),
-            Self::Swift(control) => control.on_transmit(now, sent),
-        }
-    }
-
-    #[inline]
-    fn eligible(&self) -> Time {
-        match self {
-            Self::Unlimited => Time::ZERO,
-            Self::FixedRate(control) => control.eligible(),
-            Self::Dcqcn(control) => control.eligible(),
-            Self::Swift(control) => control.eligible(),
-        }
-    }
-
-    fn on_ack(&mut self, now: Time, acknowledged: u64) {
-        if let Self::Swift(control) = self {
-            control.on_ack(now, acknowledged);
-        }
-    }
-
-    fn on_nak(&mut self, now: Time) {
-        if let Self::Swift(control) = self {
-            control.on_nak(now);
-        }
-    }
-
-    fn on_timeout(&mut self, now: Time) {
-        if let Self::Swift(control) = self {
-            control.on_timeout(now);
-        }
-    }
-
-    fn on_cnp(&mut self, now: Time) {
-        if let Self::Dcqcn(control) = self {
-            control.on_cnp(now);
-        }
-    }
-
-    #[inline]
-    fn window(&self) -> u32 {
-        match self {
-            Self::Unlimited | Self::FixedRate(_) | Self::Dcqcn(_) => u32::MAX,
-            Self::Swift(control) => control.window(),
-        }
-    }
+    /// Switches on the way, as the TTL of packets that arrive tells; 0 if nobody [needs](Needs::path) it.
+    pub hops: u32,
+    /// From the first bit of a full packet to its acknowledgement on the longest path of the empty network; 0 if nobody needs it.
+    pub round_trip: Span,
 }

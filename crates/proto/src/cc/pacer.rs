@@ -33,35 +33,39 @@ impl Line {
 
 /// Spaces packets as a line of its rate would.
 #[derive(Clone, Debug)]
-pub(super) struct Pacer {
+pub struct Pacer {
     line: Line,
     eligible: Time,
 }
 
 impl Pacer {
-    pub(super) fn new(rate: Rate) -> Self {
+    /// At that rate.
+    pub fn new(rate: Rate) -> Self {
         Self { line: Line::new(rate), eligible: Time::ZERO }
     }
 
-    pub(super) fn rate(&self) -> Rate {
+    /// The rate.
+    pub fn rate(&self) -> Rate {
         self.line.rate()
     }
 
     /// From the next packet on. The gap behind the latest one stays as it is.
     #[inline]
-    pub(super) fn set_rate(&mut self, rate: Rate) {
+    pub fn set_rate(&mut self, rate: Rate) {
         if rate != self.line.rate() {
             self.line = Line::new(rate);
         }
     }
 
+    /// A packet starts to leave.
     #[inline]
-    pub(super) fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
+    pub fn on_transmit(&mut self, now: Time, wire_bytes: u32) {
         self.eligible = self.eligible.max(now).saturating_add(self.line.time_of(wire_bytes));
     }
 
+    /// When the next packet may leave.
     #[inline]
-    pub(super) fn eligible(&self) -> Time {
+    pub fn eligible(&self) -> Time {
         self.eligible
     }
 }

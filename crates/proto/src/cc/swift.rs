@@ -7,7 +7,7 @@
 
 use wiremend_units::{Bytes, Span, Time};
 
-use super::{Controller, Path, Sent};
+use super::{Ack, Algorithm, Controller, Needs, Path, Sent};
 
 /// How much delay is wanted, and how the window follows it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +50,16 @@ impl Parameters {
         beta: Share(Share::PARTS / 5 * 4),
         decrease_max: Share(Share::PARTS / 2),
     };
+}
+
+impl Algorithm for Parameters {
+    fn start(&self, path: &Path) -> Box<dyn Controller> {
+        Box::new(Swift::new(*self, path))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { acks: true, path: true, ..Needs::default() }
+    }
 }
 
 /// The window of one queue pair.
@@ -167,13 +177,13 @@ impl Controller for Swift {
         self.eligible
     }
 
-    fn on_ack(&mut self, now: Time, acknowledged: u64) {
+    fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.expiries = 0;
         if let Some((number, sent)) = self.probe
-            && acknowledged > number
+            && ack.acknowledged > number
         {
             self.probe = None;
-            self.on_delay(now, now.since(sent), acknowledged);
+            self.on_delay(now, now.since(sent), ack.acknowledged);
         }
     }
 
@@ -209,7 +219,11 @@ mod tests {
 
     use super::*;
 
-    const PATH: Path = Path { line: Rate::gbps(100), hops: 5, packet_bytes: 1_106 };
+    const PATH: Path = Path { line: Rate::gbps(100), packet_bytes: 1_106, hops: 5, round_trip: Span::ZERO };
+
+    const fn ack(acknowledged: u64) -> Ack<'static> {
+        Ack { acknowledged, feedback: None }
+    }
 
     fn swift() -> Swift {
         Swift::new(Parameters::DEFAULT, &PATH)
@@ -218,7 +232,7 @@ mod tests {
     /// Sends the packet with this number at `from` and has it acknowledged `delay` later.
     fn round(swift: &mut Swift, number: u64, from: Time, delay: Span) {
         swift.on_transmit(from, Sent { wire_bytes: 1_106, number, again: false });
-        swift.on_ack(from + delay, number + 1);
+        swift.on_ack(from + delay, &ack(number + 1));
     }
 
     #[test]
@@ -283,7 +297,7 @@ mod tests {
         swift.on_transmit(Time::ZERO, Sent::new(1_106));
         let again = swift.eligible();
         swift.on_transmit(again, Sent { again: true, ..Sent::new(1_106) });
-        swift.on_ack(again + Span::from_us(40), 1);
+        swift.on_ack(again + Span::from_us(40), &ack(1));
         assert_eq!((swift.window, swift.rtt), (PACKET / 4, Span::from_us(40)));
     }
 
@@ -307,7 +321,7 @@ mod tests {
         swift.on_nak(Time::from_ns(10_000));
         let before = swift.window_milli();
         swift.on_transmit(Time::from_ns(20_000), Sent { again: true, ..Sent::new(1_106) });
-        swift.on_ack(Time::from_ns(900_000), 1);
+        swift.on_ack(Time::from_ns(900_000), &ack(1));
         assert_eq!(swift.window_milli(), before);
     }
 }

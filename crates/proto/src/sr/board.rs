@@ -5,28 +5,31 @@ use super::bitmap::Bitmap;
 /// Numbers count from 0 without wrapping. Everything before `una` has arrived, everything before `next` was sent;
 /// between them, what has arrived is in `sacked`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Board {
-    pub(super) una: u64,
-    pub(super) next: u64,
+pub struct Board {
+    /// The oldest number that is missing.
+    pub una: u64,
+    /// The number that is sent next for the first time.
+    pub next: u64,
     sacked: Bitmap,
     /// The number behind the highest that has arrived.
-    pub(super) reached: u64,
+    pub reached: u64,
 }
 
 impl Board {
+    /// Numbers that were sent from the oldest missing one on.
     #[inline]
-    pub(super) const fn outstanding(&self) -> u64 {
+    pub const fn outstanding(&self) -> u64 {
         self.next - self.una
     }
 
     /// Numbers outstanding that have arrived.
     #[inline]
-    pub(super) const fn sacked(&self) -> u64 {
+    pub const fn sacked(&self) -> u64 {
         self.sacked.len()
     }
 
     /// Whether a number that was sent has arrived, as far as is known.
-    pub(super) fn has_arrived(&self, seq: u64) -> bool {
+    pub fn has_arrived(&self, seq: u64) -> bool {
         seq < self.una || self.sacked.contains(seq)
     }
 
@@ -48,7 +51,7 @@ impl Board {
     }
 
     /// The first number from `from` on, and before `limit`, that is not known to have arrived.
-    pub(super) fn first_missing(&self, from: u64, limit: u64) -> Option<u64> {
+    pub fn first_missing(&self, from: u64, limit: u64) -> Option<u64> {
         let seq = self.sacked.first_missing(from.max(self.una));
         (seq < limit.min(self.next)).then_some(seq)
     }

@@ -59,8 +59,8 @@ impl Config {
             lag_max: 32,
             paths: 128,
         };
-        match scheme {
-            Scheme::Irn => usual,
+        match usual.scheme {
+            Scheme::Irn | Scheme::Other(_) => usual,
             Scheme::TimeoutOnly => Self { rto_low: usual.rto_high, ..usual },
             Scheme::RackTlp => Self { backoff: true, ..usual },
             Scheme::MpRdma => {

@@ -53,10 +53,12 @@ mod scheme;
 mod state;
 mod tracking;
 
+pub use board::Board;
 pub use config::Config;
 pub use packet::{Acknowledgement, Data, Packet, SAID_BYTES, Verdict};
+pub use policy::{Heard, RecoveryPolicy};
 pub use requester::Requester;
 pub use responder::Responder;
-pub use scheme::Scheme;
+pub use scheme::{OtherScheme, Scheme};
 pub use state::StateBytes;
 pub use tracking::{Steps, TrackingKind};

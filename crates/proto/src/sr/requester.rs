@@ -8,7 +8,7 @@ use wiremend_wire::{NakCode, RethRepr};
 use super::board::Board;
 use super::config::Config;
 use super::packet::{Acknowledgement, Data, Packet, Verdict};
-use super::policy::{Heard, Policy, Reactions};
+use super::policy::{Heard, Policy, RecoveryPolicy};
 use crate::engine::{
     self, Arrival, Completion, Expiry, Op, Purpose, RequesterCounters, Status, Transmit, Work,
 };
@@ -17,7 +17,7 @@ use crate::rc::inbound::Shape;
 use crate::rc::send_queue::{Item, SendQueue};
 
 /// The sending half of a queue pair. Doors that do much are never inlined, as in [`Responder`](super::Responder).
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Requester {
     board: Board,
     policy: Policy,

@@ -217,7 +217,7 @@ impl Receiver {
         }
     }
 
-    /// Messages that are complete now. The first is told by the outcome, the others by [`Self::poll_message`].
+    /// Messages that are complete now. The first is told by the outcome, the others by [`poll_message`](crate::engine::Responder::poll_message).
     fn complete(&mut self) -> Option<Message> {
         let count = self.ends.partition_point(|end| end.0 <= self.expected);
         let mut first = None;

@@ -42,14 +42,14 @@ fn a_variant_changes_what_it_sets_and_nothing_else() {
     let [clean, slow] = &file.variants[..] else { panic!("two variants") };
     assert!(clean.scenario.impairs.is_empty());
     assert_eq!(clean.scenario.transport, file.scenario.transport);
-    assert_eq!(slow.scenario.transport.recovery, Recovery::GoBack0);
+    assert_eq!(slow.scenario.transport.recovery.value, Recovery::GoBack0);
     assert_eq!(slow.scenario.transport.timeout.get(), 12);
     assert_eq!(slow.scenario.topology.rate.bits_per_s(), 10_000_000_000);
     assert_eq!(slow.scenario.topology.shape, file.scenario.topology.shape, "tables are merged");
     assert_eq!(slow.scenario.impairs, file.scenario.impairs);
     let App::Poisson(poisson) = &slow.scenario.workloads[0].app else { panic!("poisson") };
     assert_eq!(poisson.load.get().to_string(), "0.1");
-    assert_eq!(file.scenario.transport.recovery, Recovery::GoBackN);
+    assert_eq!(file.scenario.transport.recovery.value, Recovery::GoBackN);
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn the_command_line_has_the_last_word() {
     let file =
         load("x", TEXT, &sets(&["transport.recovery=go-back-n", "topology.rate=25Gbps", "seed=7"])).unwrap();
     for variant in &file.variants {
-        assert_eq!(variant.scenario.transport.recovery, Recovery::GoBackN);
+        assert_eq!(variant.scenario.transport.recovery.value, Recovery::GoBackN);
         assert_eq!(variant.scenario.topology.rate.bits_per_s(), 25_000_000_000);
         assert_eq!(variant.scenario.seed.get(), 7);
     }

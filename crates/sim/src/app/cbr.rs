@@ -2,7 +2,7 @@
 
 use wiremend_units::{Bytes, Rate, Time};
 
-use super::{Action, Raw};
+use super::{Action, Application, Raw};
 use crate::frame::GAP_BYTES;
 
 pub(crate) struct Cbr {
@@ -18,8 +18,10 @@ impl Cbr {
     pub(crate) fn new(frame: Raw, rate: Rate, start: Time, stop: Time) -> Self {
         Self { frame, rate, start, stop, sent: 0 }
     }
+}
 
-    pub(crate) fn next_poll(&self) -> Time {
+impl Application for Cbr {
+    fn next_poll(&self) -> Time {
         if self.is_done() {
             return Time::MAX;
         }
@@ -29,7 +31,7 @@ impl Cbr {
         due.min(self.stop)
     }
 
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
         if now >= self.stop {
             self.sent = u64::MAX;
             return;
@@ -38,7 +40,7 @@ impl Cbr {
         actions.push(Action::Raw(self.frame));
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.sent == u64::MAX
     }
 }

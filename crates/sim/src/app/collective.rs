@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wiremend_measure::Outcome;
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Done, Post};
+use super::{Action, Application, Done, Post};
 
 pub(crate) struct Collective {
     group: Arc<Group>,
@@ -95,35 +95,6 @@ impl Collective {
         Self { group, own, start, iteration: 0, step: 0, begun: false, arrived, pending: 0, broken: false }
     }
 
-    pub(crate) fn next_poll(&self) -> Time {
-        if self.begun { Time::MAX } else { self.start }
-    }
-
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        if !self.begun && now >= self.start {
-            self.begun = true;
-            self.go_on(actions);
-        }
-    }
-
-    /// A member whose connection broke sends nothing more; the others wait in vain for it.
-    pub(crate) fn on_completion(&mut self, done: Done, actions: &mut Vec<Action>) {
-        self.pending -= 1;
-        self.broken |= done.outcome != Outcome::Finished;
-        self.go_on(actions);
-    }
-
-    pub(crate) fn on_receive(&mut self, from: HostId, actions: &mut Vec<Action>) {
-        if let Some(member) = self.group.members.iter().position(|member| *member == from) {
-            self.arrived[member] += 1;
-            self.go_on(actions);
-        }
-    }
-
-    pub(crate) fn is_done(&self) -> bool {
-        self.broken || self.iteration == self.group.iterations
-    }
-
     /// Sends all steps for which the data are there.
     fn go_on(&mut self, actions: &mut Vec<Action>) {
         while self.begun && !self.is_done() && self.has_data() {
@@ -189,6 +160,41 @@ impl Collective {
     }
 }
 
+impl Application for Collective {
+    fn next_poll(&self) -> Time {
+        if self.begun { Time::MAX } else { self.start }
+    }
+
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if !self.begun && now >= self.start {
+            self.begun = true;
+            self.go_on(actions);
+        }
+    }
+
+    fn on_completion(&mut self, _now: Time, done: Done, actions: &mut Vec<Action>) {
+        self.pending -= 1;
+        self.broken |= done.outcome != Outcome::Finished;
+        self.go_on(actions);
+    }
+
+    fn on_receive(&mut self, _now: Time, from: HostId, actions: &mut Vec<Action>) {
+        if let Some(member) = self.group.members.iter().position(|member| *member == from) {
+            self.arrived[member] += 1;
+            self.go_on(actions);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.broken || self.iteration == self.group.iterations
+    }
+
+    /// Its messages share connections in any case, so that they come in the order in which they were posted.
+    fn shares_connections(&self, _per_pair: bool) -> bool {
+        false
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::VecDeque;
@@ -220,9 +226,9 @@ mod tests {
             note(&mut actions, own, &mut sent, &mut under_way);
         }
         while let Some((from, to)) = if newest_first { under_way.pop_back() } else { under_way.pop_front() } {
-            members[to].on_receive(HostId(from as u32 * 3), &mut actions);
+            members[to].on_receive(Time::ZERO, HostId(from as u32 * 3), &mut actions);
             note(&mut actions, to, &mut sent, &mut under_way);
-            members[from].on_completion(Done::unfinished(Outcome::Finished), &mut actions);
+            members[from].on_completion(Time::ZERO, Done::unfinished(Outcome::Finished), &mut actions);
             note(&mut actions, from, &mut sent, &mut under_way);
         }
         assert!(members.iter().all(Collective::is_done), "{dance:?} of {size}");
@@ -280,15 +286,17 @@ mod tests {
         let mut actions = Vec::new();
         assert_eq!(member.next_poll(), Time::from_ns(5));
         member.poll(Time::from_ns(5), &mut actions);
-        member.on_receive(HostId(2), &mut actions);
+        member.on_receive(Time::ZERO, HostId(2), &mut actions);
         assert_eq!(actions.len(), 1, "data of another member are not those that it waits for");
-        member.on_receive(HostId(0), &mut actions);
+        member.on_receive(Time::ZERO, HostId(0), &mut actions);
         assert_eq!(actions.len(), 2);
-        (0..2).for_each(|_| member.on_receive(HostId(0), &mut actions));
+        (0..2).for_each(|_| member.on_receive(Time::ZERO, HostId(0), &mut actions));
         assert_eq!(actions.len(), 4, "what came early counts");
         assert!(!member.is_done());
-        member.on_receive(HostId(0), &mut actions);
-        (0..4).for_each(|_| member.on_completion(Done::unfinished(Outcome::Finished), &mut actions));
+        member.on_receive(Time::ZERO, HostId(0), &mut actions);
+        (0..4).for_each(|_| {
+            member.on_completion(Time::ZERO, Done::unfinished(Outcome::Finished), &mut actions);
+        });
         assert!(member.is_done() && actions.len() == 4);
     }
 
@@ -305,8 +313,8 @@ mod tests {
             });
             let (mut member, mut actions) = (Collective::new(group, 1, Time::ZERO), Vec::new());
             member.poll(Time::ZERO, &mut actions);
-            member.on_completion(Done::unfinished(outcome), &mut actions);
-            member.on_receive(HostId(0), &mut actions);
+            member.on_completion(Time::ZERO, Done::unfinished(outcome), &mut actions);
+            member.on_receive(Time::ZERO, HostId(0), &mut actions);
             (actions.len(), member.is_done())
         };
         assert_eq!(sent(Outcome::Finished), (2, false));

@@ -2,7 +2,7 @@
 
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Post};
+use super::{Action, Application, Post};
 
 pub(crate) struct List {
     /// The host's flows, the last to start first.
@@ -23,12 +23,14 @@ impl List {
         flows.sort_by_key(|planned| std::cmp::Reverse((planned.start, planned.flow)));
         Self { flows }
     }
+}
 
-    pub(crate) fn next_poll(&self) -> Time {
+impl Application for List {
+    fn next_poll(&self) -> Time {
         self.flows.last().map_or(Time::MAX, |planned| planned.start)
     }
 
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
         while let Some(planned) = self.flows.pop_if(|planned| planned.start <= now) {
             let post =
                 Post { dst: planned.dst, bytes: planned.bytes, flow: Some(planned.flow), ends_flow: true };
@@ -36,7 +38,7 @@ impl List {
         }
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.flows.is_empty()
     }
 }

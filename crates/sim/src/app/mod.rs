@@ -1,8 +1,8 @@
 //! Applications: what runs on a host and asks its NIC for work.
 //!
 //! They have the shape of the protocol cores: time and what happened come in, actions go out, and
-//! [`App::next_poll`] says when to come back. One file per way of behaving; adding one touches the enum here and
-//! [`crate::build`].
+//! [`Application::next_poll`] says when to come back. One file per way of behaving. Programs outside register theirs with the
+//! [`Registry`](crate::Registry).
 
 mod cbr;
 mod collective;
@@ -23,16 +23,50 @@ use wiremend_units::{FlowId, HostId, Time};
 
 use crate::network::Protocol;
 
-/// An application.
-pub(crate) enum App {
-    List(List),
-    Poisson(Poisson),
-    PingPong(PingPong),
-    Echo(Echo),
-    Stream(Stream),
-    Cbr(Cbr),
-    Collective(Collective),
+/// What runs on a host and asks its NIC for work. What it does not need to know it leaves out.
+pub trait Application: Send {
+    /// When it wants to act by itself; [`Time::MAX`] if only on events.
+    fn next_poll(&self) -> Time;
+
+    /// Its time has come.
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>);
+
+    /// It will start no more flows. One that only answers never starts any.
+    fn is_done(&self) -> bool;
+
+    /// A message that it posted is done.
+    fn on_completion(&mut self, _now: Time, _done: Done, _actions: &mut Vec<Action>) {}
+
+    /// A message has come in on its port.
+    fn on_receive(&mut self, _now: Time, _from: HostId, _actions: &mut Vec<Action>) {}
+
+    /// Whether it takes the connection of its pair of hosts, if there is one for all. What comes over such a one goes to whoever
+    /// opened it: that is no matter to applications that only send, but to those that answer.
+    fn shares_connections(&self, _per_pair: bool) -> bool {
+        true
+    }
+
+    /// The run ends: a flow that the application keeps the books of and that is still open.
+    fn cut_off(&mut self, _now: Time, _outcome: Outcome) -> Option<Ended> {
+        None
+    }
 }
+
+/// Where an application that was registered by name is put.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Hosts of the network, numbered from 0.
+    pub hosts: u32,
+    /// When the workload begins.
+    pub start: Time,
+    /// The number of its first flow. Those of the others count on from there, each once on all hosts.
+    pub first_flow: FlowId,
+    /// Seed of a random stream of its own.
+    pub seed: u64,
+}
+
+/// Applications, each with its host.
+pub type Applications = Vec<(HostId, Box<dyn Application>)>;
 
 /// An application on a host. Messages that come in over a connection opened to `port` are its.
 pub(crate) struct Placed {
@@ -41,13 +75,13 @@ pub(crate) struct Placed {
     pub(crate) class: u8,
     /// What its connections speak.
     pub(crate) protocol: Protocol,
-    pub(crate) app: App,
+    pub(crate) app: Box<dyn Application>,
     /// It has been taken off the books: it starts nothing more.
     pub(crate) done: bool,
 }
 
 /// What an application wants.
-pub(crate) enum Action {
+pub enum Action {
     /// Move a message.
     Post(Post),
     /// A flow that the application keeps the books of begins.
@@ -58,57 +92,78 @@ pub(crate) enum Action {
     Raw(Raw),
 }
 
+/// A message to move.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Post {
-    pub(crate) dst: HostId,
-    pub(crate) bytes: u32,
+pub struct Post {
+    /// Where to.
+    pub dst: HostId,
+    /// Its size.
+    pub bytes: u32,
     /// The flow that it belongs to, if any.
-    pub(crate) flow: Option<FlowId>,
+    pub flow: Option<FlowId>,
     /// The flow ends when the message completes. Else the application says when.
-    pub(crate) ends_flow: bool,
+    pub ends_flow: bool,
 }
 
 /// A flow's end, as its application sees it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended {
-    pub(crate) flow: FlowId,
-    pub(crate) dst: HostId,
-    pub(crate) bytes: u32,
-    pub(crate) start: Time,
-    pub(crate) end: Time,
+pub struct Ended {
+    /// Which one.
+    pub flow: FlowId,
+    /// Where its bytes went.
+    pub dst: HostId,
+    /// How many.
+    pub bytes: u32,
+    /// When it began.
+    pub start: Time,
+    /// When it ended.
+    pub end: Time,
     /// What chose its path among equals. A round trip may take another way back than there; its yardstick is
     /// some shortest path, which is the same where parallel paths are alike.
-    pub(crate) entropy: u16,
+    pub entropy: u16,
     /// The bytes crossed the network there and back.
-    pub(crate) round_trip: bool,
-    pub(crate) done: Done,
+    pub round_trip: bool,
+    /// What it took.
+    pub done: Done,
 }
 
 /// How a message's work request ended, and what it took.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Done {
-    pub(crate) outcome: Outcome,
-    pub(crate) delivered: Option<Time>,
-    pub(crate) timeouts: u32,
-    pub(crate) naks: u32,
-    pub(crate) retransmitted_packets: u32,
-    pub(crate) retransmitted_bytes: u64,
-    pub(crate) tcp: Option<TcpTrouble>,
+pub struct Done {
+    /// How.
+    pub outcome: Outcome,
+    /// When the receiver had all of it.
+    pub delivered: Option<Time>,
+    /// Expiries of the retransmission timer.
+    pub timeouts: u32,
+    /// NAKs that were acted on.
+    pub naks: u32,
+    /// Packets that were sent before.
+    pub retransmitted_packets: u32,
+    /// Payload bytes in them.
+    pub retransmitted_bytes: u64,
+    /// What only TCP meets.
+    pub tcp: Option<TcpTrouble>,
 }
 
+/// One frame of an open-loop load.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Raw {
-    pub(crate) dst: HostId,
-    pub(crate) len: u16,
-    pub(crate) ttl: u8,
-    pub(crate) class: u8,
+pub struct Raw {
+    /// Where to.
+    pub dst: HostId,
+    /// Bytes from MAC header to FCS.
+    pub len: u16,
+    /// Hops that it may take.
+    pub ttl: u8,
+    /// Traffic class, 0 to 7.
+    pub class: u8,
     /// Switches may cut it to its headers.
-    pub(crate) trimmable: bool,
+    pub trimmable: bool,
 }
 
 impl Done {
     /// Nothing happened, and then it was over.
-    pub(crate) const fn unfinished(outcome: Outcome) -> Self {
+    pub const fn unfinished(outcome: Outcome) -> Self {
         Self {
             outcome,
             delivered: None,
@@ -117,87 +172,6 @@ impl Done {
             retransmitted_packets: 0,
             retransmitted_bytes: 0,
             tcp: None,
-        }
-    }
-}
-
-impl App {
-    /// When it wants to act by itself; [`Time::MAX`] if only on events.
-    pub(crate) fn next_poll(&self) -> Time {
-        match self {
-            Self::List(app) => app.next_poll(),
-            Self::Poisson(app) => app.next_poll(),
-            Self::PingPong(app) => app.next_poll(),
-            Self::Stream(app) => app.next_poll(),
-            Self::Cbr(app) => app.next_poll(),
-            Self::Collective(app) => app.next_poll(),
-            Self::Echo(_) => Time::MAX,
-        }
-    }
-
-    /// Its time has come.
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        match self {
-            Self::List(app) => app.poll(now, actions),
-            Self::Poisson(app) => app.poll(now, actions),
-            Self::PingPong(app) => app.poll(now, actions),
-            Self::Stream(app) => app.poll(now, actions),
-            Self::Cbr(app) => app.poll(now, actions),
-            Self::Collective(app) => app.poll(now, actions),
-            Self::Echo(_) => {}
-        }
-    }
-
-    /// A message that it posted is done.
-    pub(crate) fn on_completion(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
-        match self {
-            Self::PingPong(app) => app.on_completion(now, done, actions),
-            Self::Echo(app) => app.on_completion(actions),
-            Self::Stream(app) => app.on_completion(now, done, actions),
-            Self::Collective(app) => app.on_completion(done, actions),
-            Self::List(_) | Self::Poisson(_) | Self::Cbr(_) => {}
-        }
-    }
-
-    /// A message has come in on its port.
-    pub(crate) fn on_receive(&mut self, now: Time, from: HostId, actions: &mut Vec<Action>) {
-        match self {
-            Self::PingPong(app) => app.on_receive(now, actions),
-            Self::Echo(app) => app.on_receive(from, actions),
-            Self::Collective(app) => app.on_receive(from, actions),
-            Self::List(_) | Self::Poisson(_) | Self::Stream(_) | Self::Cbr(_) => {}
-        }
-    }
-
-    /// It will start no more flows. An echo never starts any.
-    pub(crate) fn is_done(&self) -> bool {
-        match self {
-            Self::List(app) => app.is_done(),
-            Self::Poisson(app) => app.is_done(),
-            Self::PingPong(app) => app.is_done(),
-            Self::Stream(app) => app.is_done(),
-            Self::Cbr(app) => app.is_done(),
-            Self::Collective(app) => app.is_done(),
-            Self::Echo(_) => true,
-        }
-    }
-
-    /// Whether it takes the connection of its pair of hosts, if there is one for all. What comes over such a one goes to whoever
-    /// opened it: that is no matter to applications that only send, but to those that answer. Messages of a collective share connections
-    /// in any case, so that they come in the order in which they were posted.
-    pub(crate) fn shares_connections(&self, per_pair: bool) -> bool {
-        match self {
-            Self::Collective(_) => false,
-            Self::PingPong(_) | Self::Echo(_) => !per_pair,
-            _ => true,
-        }
-    }
-
-    /// The run ends: a flow that the application keeps the books of and that is still open.
-    pub(crate) fn cut_off(&mut self, now: Time, outcome: Outcome) -> Option<Ended> {
-        match self {
-            Self::PingPong(app) => app.cut_off(now, outcome),
-            _ => None,
         }
     }
 }

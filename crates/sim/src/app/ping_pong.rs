@@ -4,7 +4,7 @@
 use wiremend_measure::Outcome;
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Done, Ended, Post};
+use super::{Action, Application, Done, Ended, Post};
 
 /// The side that asks and measures.
 pub(crate) struct PingPong {
@@ -34,42 +34,6 @@ impl PingPong {
             open: false,
             broken: false,
         }
-    }
-
-    pub(crate) fn next_poll(&self) -> Time {
-        if self.begun == 0 && self.iterations > 0 { self.start } else { Time::MAX }
-    }
-
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        if self.begun == 0 && now >= self.start {
-            self.ask(now, actions);
-        }
-    }
-
-    pub(crate) fn on_completion(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
-        self.done = Some(done);
-        if done.outcome != Outcome::Finished {
-            self.broken = true;
-            self.end(now, done, actions);
-        } else if self.replied {
-            self.turn(now, done, actions);
-        }
-    }
-
-    pub(crate) fn on_receive(&mut self, now: Time, actions: &mut Vec<Action>) {
-        self.replied = true;
-        if let Some(done) = self.done {
-            self.turn(now, done, actions);
-        }
-    }
-
-    pub(crate) fn is_done(&self) -> bool {
-        self.broken || self.begun == self.iterations
-    }
-
-    pub(crate) fn cut_off(&mut self, now: Time, outcome: Outcome) -> Option<Ended> {
-        let done = self.done.map_or(Done::unfinished(outcome), |done| Done { outcome, ..done });
-        std::mem::take(&mut self.open).then(|| self.ended(now, done))
     }
 
     fn turn(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
@@ -111,6 +75,48 @@ impl PingPong {
     }
 }
 
+impl Application for PingPong {
+    fn next_poll(&self) -> Time {
+        if self.begun == 0 && self.iterations > 0 { self.start } else { Time::MAX }
+    }
+
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if self.begun == 0 && now >= self.start {
+            self.ask(now, actions);
+        }
+    }
+
+    fn on_completion(&mut self, now: Time, done: Done, actions: &mut Vec<Action>) {
+        self.done = Some(done);
+        if done.outcome != Outcome::Finished {
+            self.broken = true;
+            self.end(now, done, actions);
+        } else if self.replied {
+            self.turn(now, done, actions);
+        }
+    }
+
+    fn on_receive(&mut self, now: Time, _from: HostId, actions: &mut Vec<Action>) {
+        self.replied = true;
+        if let Some(done) = self.done {
+            self.turn(now, done, actions);
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        self.broken || self.begun == self.iterations
+    }
+
+    fn cut_off(&mut self, now: Time, outcome: Outcome) -> Option<Ended> {
+        let done = self.done.map_or(Done::unfinished(outcome), |done| Done { outcome, ..done });
+        std::mem::take(&mut self.open).then(|| self.ended(now, done))
+    }
+
+    fn shares_connections(&self, per_pair: bool) -> bool {
+        !per_pair
+    }
+}
+
 /// The side that answers. It answers the next request only when its last answer has completed.
 pub(crate) struct Echo {
     bytes: u32,
@@ -123,16 +129,6 @@ impl Echo {
         Self { bytes, busy: false, waiting: None }
     }
 
-    pub(crate) fn on_receive(&mut self, from: HostId, actions: &mut Vec<Action>) {
-        self.waiting = Some(from);
-        self.answer(actions);
-    }
-
-    pub(crate) fn on_completion(&mut self, actions: &mut Vec<Action>) {
-        self.busy = false;
-        self.answer(actions);
-    }
-
     fn answer(&mut self, actions: &mut Vec<Action>) {
         if self.busy {
             return;
@@ -141,5 +137,31 @@ impl Echo {
             self.busy = true;
             actions.push(Action::Post(Post { dst, bytes: self.bytes, flow: None, ends_flow: false }));
         }
+    }
+}
+
+impl Application for Echo {
+    fn on_receive(&mut self, _now: Time, from: HostId, actions: &mut Vec<Action>) {
+        self.waiting = Some(from);
+        self.answer(actions);
+    }
+
+    fn on_completion(&mut self, _now: Time, _done: Done, actions: &mut Vec<Action>) {
+        self.busy = false;
+        self.answer(actions);
+    }
+
+    fn next_poll(&self) -> Time {
+        Time::MAX
+    }
+
+    fn poll(&mut self, _now: Time, _actions: &mut Vec<Action>) {}
+
+    fn is_done(&self) -> bool {
+        true
+    }
+
+    fn shares_connections(&self, per_pair: bool) -> bool {
+        !per_pair
     }
 }

@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use wiremend_fabric::SizeTable;
 use wiremend_units::{FlowId, HostId, Span, Time};
 
-use super::{Action, Post};
+use super::{Action, Application, Post};
 
 pub(crate) struct Poisson {
     sizes: Sizes,
@@ -67,11 +67,21 @@ impl Poisson {
         app
     }
 
-    pub(crate) fn next_poll(&self) -> Time {
+    fn draw_next(&mut self) {
+        // The top 53 bits, never zero: a uniform number in (0, 1].
+        let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
+        let gap = Span::from_ps((-libm::log(uniform) * self.mean_gap.as_ps() as f64) as u64);
+        let next = self.next.saturating_add(gap);
+        self.next = if self.left == 0 || next >= self.stop { Time::MAX } else { next };
+    }
+}
+
+impl Application for Poisson {
+    fn next_poll(&self) -> Time {
         self.next
     }
 
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
         while self.next <= now {
             let bytes = self.sizes.draw(&mut self.random);
             let dst = self.pick.draw(&mut self.random);
@@ -82,16 +92,8 @@ impl Poisson {
         }
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    fn is_done(&self) -> bool {
         self.next == Time::MAX
-    }
-
-    fn draw_next(&mut self) {
-        // The top 53 bits, never zero: a uniform number in (0, 1].
-        let uniform = ((self.random.next_u64() >> 11) + 1) as f64 / (1_u64 << 53) as f64;
-        let gap = Span::from_ps((-libm::log(uniform) * self.mean_gap.as_ps() as f64) as u64);
-        let next = self.next.saturating_add(gap);
-        self.next = if self.left == 0 || next >= self.stop { Time::MAX } else { next };
     }
 }
 

@@ -3,7 +3,7 @@
 use wiremend_measure::Outcome;
 use wiremend_units::{FlowId, HostId, Time};
 
-use super::{Action, Done, Post};
+use super::{Action, Application, Done, Post};
 
 pub(crate) struct Stream {
     peer: HostId,
@@ -29,26 +29,6 @@ impl Stream {
         Self { peer, bytes, depth, count, first_flow, begun: 0, start, broken: false }
     }
 
-    pub(crate) fn next_poll(&self) -> Time {
-        if self.begun == 0 && !self.is_done() { self.start } else { Time::MAX }
-    }
-
-    pub(crate) fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
-        if self.begun == 0 && now >= self.start {
-            (0..self.depth).for_each(|_| self.begin(actions));
-        }
-    }
-
-    /// A connection that broke is not opened again: the application would meet the same fate.
-    pub(crate) fn on_completion(&mut self, _now: Time, done: Done, actions: &mut Vec<Action>) {
-        self.broken |= done.outcome != Outcome::Finished;
-        self.begin(actions);
-    }
-
-    pub(crate) fn is_done(&self) -> bool {
-        self.broken || self.count.is_some_and(|count| self.begun >= count)
-    }
-
     fn begin(&mut self, actions: &mut Vec<Action>) {
         if !self.is_done() {
             let flow = FlowId(self.first_flow.0 + self.begun);
@@ -60,5 +40,26 @@ impl Stream {
                 ends_flow: true,
             }));
         }
+    }
+}
+
+impl Application for Stream {
+    fn next_poll(&self) -> Time {
+        if self.begun == 0 && !self.is_done() { self.start } else { Time::MAX }
+    }
+
+    fn poll(&mut self, now: Time, actions: &mut Vec<Action>) {
+        if self.begun == 0 && now >= self.start {
+            (0..self.depth).for_each(|_| self.begin(actions));
+        }
+    }
+
+    fn on_completion(&mut self, _now: Time, done: Done, actions: &mut Vec<Action>) {
+        self.broken |= done.outcome != Outcome::Finished;
+        self.begin(actions);
+    }
+
+    fn is_done(&self) -> bool {
+        self.broken || self.count.is_some_and(|count| self.begun >= count)
     }
 }

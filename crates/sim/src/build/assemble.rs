@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use wiremend_proto::cc::Echo;
 use wiremend_proto::pfc::Buffer;
 use wiremend_units::{Bytes, LaneId, NodeId, Span, SwitchId, stream_seed};
 
@@ -85,6 +86,12 @@ impl Plan<'_> {
         for lane in graph.lanes() {
             let to = self.owner_of_node[graph.lane_to(lane).index()];
             lanes.add(&net.lanes[lane.index()], (to != number).then_some(to));
+        }
+        if net.transport.needs.echo == Echo::Telemetry {
+            graph
+                .lanes()
+                .filter(|lane| self.is_own_port(number, *lane))
+                .for_each(|lane| lanes.tell_telemetry(lane));
         }
         lanes
     }

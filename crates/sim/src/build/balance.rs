@@ -24,7 +24,7 @@ pub(super) fn note(scenario: &Scenario) -> Option<String> {
         Balance::Adaptive => "choose a way for each packet",
         Balance::Flowlet => "choose a way for each flowlet",
     };
-    let recovery = scenario.transport.recovery;
+    let recovery = &scenario.transport.recovery.value;
     let minds = matches!(recovery, Recovery::GoBackN | Recovery::GoBack0 | Recovery::SelectiveRepeat);
     let whose = recovery.name();
     minds.then(|| {

@@ -10,7 +10,7 @@ use wiremend_units::{Bytes, FlowId, HostId, Time};
 
 use super::BuildError;
 use super::workload::FLOWS_PER_WORKLOAD;
-use crate::app::{self, App, Dance, Group};
+use crate::app::{self, Applications, Dance, Group};
 
 /// A collective of a scenario.
 pub(super) struct Collective {
@@ -61,13 +61,13 @@ impl Collective {
     }
 
     /// An application for each member.
-    pub(super) fn apps(&self, start: Time, first_flow: FlowId) -> Vec<(HostId, App)> {
-        let mut apps = Vec::new();
+    pub(super) fn apps(&self, start: Time, first_flow: FlowId) -> Applications {
+        let mut apps = Applications::new();
         for number in 0..self.groups.len() {
             let group = Arc::new(self.group(number, first_flow));
             for (own, host) in group.members.iter().enumerate() {
                 let member = app::Collective::new(Arc::clone(&group), own, start);
-                apps.push((*host, App::Collective(member)));
+                apps.push((*host, Box::new(member)));
             }
         }
         apps

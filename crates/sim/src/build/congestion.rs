@@ -1,25 +1,32 @@
 //! What a scenario says of marks and of congestion control, as the cores take it.
 
-use wiremend_proto::cc::{self, dcqcn, swift};
+use std::sync::Arc;
+
+use wiremend_proto::cc::{Algorithm, FixedRate, dcqcn, swift};
 use wiremend_scenario::{Congestion, Dcqcn, Ecn, Limit, Pace, Placed, Probability, Transport, Within};
 
 use super::BuildError;
 use super::longest::Longest;
 use crate::network::Network;
+use crate::registry::Registry;
 use crate::switch::Curve;
 
-/// The algorithm of all connections.
-pub(super) fn algorithm(transport: &Placed<Transport>) -> Result<cc::Algorithm, BuildError> {
+/// The algorithm of all connections, if they have one.
+pub(super) fn algorithm(
+    transport: &Placed<Transport>,
+    registry: &Registry,
+) -> Result<Option<Arc<dyn Algorithm>>, BuildError> {
     let overrides = transport.dcqcn.as_ref();
-    Ok(match (transport.congestion.value, transport.rate) {
-        (Congestion::None, Pace::Line) => cc::Algorithm::None,
-        (Congestion::None, Pace::Fixed(rate)) => cc::Algorithm::FixedRate(rate),
-        (Congestion::DcqcnPaper, _) => cc::Algorithm::Dcqcn(with(dcqcn::Parameters::PAPER, overrides)),
-        (Congestion::HpccLineage, _) => {
-            cc::Algorithm::Dcqcn(with(dcqcn::Parameters::HPCC_LINEAGE, overrides))
+    Ok(Some(match (&transport.congestion.value, transport.rate) {
+        (Congestion::None, Pace::Line) => return Ok(None),
+        (Congestion::None, Pace::Fixed(rate)) => Arc::new(FixedRate::new(rate)),
+        (Congestion::DcqcnPaper, _) => Arc::new(with(dcqcn::Parameters::PAPER, overrides)),
+        (Congestion::HpccLineage, _) => Arc::new(with(dcqcn::Parameters::HPCC_LINEAGE, overrides)),
+        (Congestion::Swift, _) => Arc::new(delays(transport)?),
+        (Congestion::Registered(registered), _) => {
+            registry.make_congestion(registered, transport.congestion.place)?
         }
-        (Congestion::Swift, _) => cc::Algorithm::Swift(delays(transport)?),
-    })
+    }))
 }
 
 /// The curve of all ports.
@@ -47,8 +54,9 @@ fn with(set: dcqcn::Parameters, overrides: Option<&Placed<Dcqcn>>) -> dcqcn::Par
 }
 
 /// What a user should know of a delay that is wanted and cannot be had.
-pub(super) fn unreachable(net: &Network) -> Option<String> {
-    let cc::Algorithm::Swift(wanted) = &net.transport.congestion else { return None };
+pub(super) fn unreachable(transport: &Placed<Transport>, net: &Network) -> Option<String> {
+    let Congestion::Swift = transport.congestion.value else { return None };
+    let wanted = transport.swift.as_ref().map(|swift| swift.value).unwrap_or_default();
     let Longest { round_trip, switches, .. } = Longest::of(net);
     let target = wanted.base_target + wanted.hop_target * switches;
     (target < round_trip).then(|| {

@@ -12,11 +12,13 @@ use wiremend_units::{LaneId, Psn, Time, stream_seed};
 use super::topology::lanes;
 use super::{BuildError, Files};
 use crate::network::{Network, purpose};
+use crate::registry::Registry;
 
 pub(super) fn place(
     scenario: &Scenario,
     files: &dyn Files,
     net: &Network,
+    registry: &Registry,
 ) -> Result<Vec<(LaneId, Impairments)>, BuildError> {
     let mut by_lane: BTreeMap<LaneId, Impairments> = BTreeMap::new();
     for (number, impair) in scenario.impairs.iter().enumerate() {
@@ -29,8 +31,14 @@ pub(super) fn place(
         for lane in lanes(&net.graph, &impair.links, impair.direction)? {
             let entity = (number as u64) << 32 | u64::from(lane.0);
             let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
-            let made =
-                impairment(impair, seed).map_err(|error| BuildError::at(impair.place, error.to_string()))?;
+            let made = match &impair.fault {
+                Fault::Registered(registered) => {
+                    let model = Model::Other(registry.make_impairment(registered, impair.place, seed)?);
+                    window(impair).map(|window| Impairment::during(window, model))
+                }
+                _ => impairment(impair, seed),
+            };
+            let made = made.map_err(|error| BuildError::at(impair.place, error.to_string()))?;
             let impairments = by_lane.entry(lane).or_default();
             let window = made.window();
             impairments.push(made);
@@ -101,8 +109,11 @@ pub(super) fn tilted(
 const PLAIN_SHARE: f64 = 0.1;
 const RAISED_MAX: u32 = 64;
 
+fn window(impair: &Impair) -> Result<Window, BadImpairment> {
+    Window::new(impair.start, impair.stop.unwrap_or(Time::MAX))
+}
+
 fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
-    let window = Window::new(impair.start, impair.stop.unwrap_or(Time::MAX))?;
     let model: Model = match &impair.fault {
         Fault::BitErrors(fault) => BitErrors::new(fault.rate.get(), seed)?.into(),
         Fault::Frames(fault) => FrameLoss::new(fault.rate.get(), seed)?.into(),
@@ -133,9 +144,10 @@ fn impairment(impair: &Impair, seed: u64) -> Result<Impairment, BadImpairment> {
             };
             TiltedLoss::new(tilting, seed)?.into()
         }
+        Fault::Registered(_) => unreachable!("the registry makes it"),
         Fault::Script(fault) => Script::new(&fault.rules.iter().map(rule).collect::<Vec<_>>())?.into(),
     };
-    Ok(Impairment::during(window, model))
+    Ok(Impairment::during(window(impair)?, model))
 }
 
 fn rule(rule: &wiremend_scenario::Rule) -> Rule {

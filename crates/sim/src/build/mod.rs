@@ -26,6 +26,7 @@ mod workload;
 use wiremend_scenario::Place;
 use wiremend_units::{FlowId, LinkId};
 
+use crate::registry::Registry;
 pub(crate) use assemble::Built;
 pub use plan::Plan;
 pub use route::{Phase, phases};
@@ -48,6 +49,8 @@ pub struct Options {
     pub pauses: bool,
     /// Refuse or stop what would need more.
     pub memory_bytes_max: Option<u64>,
+    /// What the scenario may name beside what this library has.
+    pub registry: Registry,
 }
 
 impl Options {
@@ -61,6 +64,7 @@ impl Options {
             trace: None,
             pauses: false,
             memory_bytes_max: None,
+            registry: Registry::default(),
         }
     }
 }
@@ -77,7 +81,7 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    fn at(place: Place, what: impl Into<String>) -> Self {
+    pub(crate) fn at(place: Place, what: impl Into<String>) -> Self {
         Self { place, what: what.into(), environment: false }
     }
 }

@@ -43,7 +43,7 @@ impl<'a> Plan<'a> {
         let is_one = valid.tilted.is_some() || options.trace.is_some();
         let owner_of_node = assign(&valid.net, if is_one { 1 } else { options.threads });
         let parts = owner_of_node.iter().max().map_or(1, |last| usize::from(*last) + 1);
-        let classes = workload::classes(scenario).len();
+        let classes = workload::classes(scenario, valid.net.transport.needs).len();
         let ports = PortKinds::new(scenario, options, &valid, classes);
         let lazy = !options.scheduled && classes == 1;
         Ok(Self { scenario, options, valid, owner_of_node, parts, ports, lazy })

@@ -7,19 +7,27 @@ use wiremend_units::Span;
 use super::longest::Longest;
 use super::{BuildError, trim_transport};
 use crate::network::{Engine, Network};
+use crate::registry::Registry;
 
 /// The engine of all connections.
-pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Engine, BuildError> {
-    let scheme = match transport.recovery {
+pub(super) fn engine(
+    transport: &Placed<Transport>,
+    net: &Network,
+    registry: &Registry,
+) -> Result<Engine, BuildError> {
+    let scheme = match &transport.recovery.value {
         Recovery::GoBackN | Recovery::GoBack0 => return Ok(Engine::GoBack),
         Recovery::SelectiveRepeat => sr::Scheme::Irn,
         Recovery::TimeoutOnly => sr::Scheme::TimeoutOnly,
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
         Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trim_transport::engine(transport, net),
+        Recovery::Registered(registered) => {
+            sr::Scheme::Other(registry.make_recovery(registered, transport.recovery.place)?)
+        }
     };
     let table = transport.selective_repeat.as_ref().map(|table| table.value).unwrap_or_default();
-    let config = configure(transport, &table, scheme, net);
+    let config = configure(transport, &table, &scheme, net);
     let place = transport.selective_repeat.as_ref().map_or(transport.place, |table| table.place);
     config.check().map_err(|error| BuildError::at(place, error.to_string()))?;
     Ok(Engine::Selective(Box::new(config)))
@@ -28,14 +36,14 @@ pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Eng
 fn configure(
     transport: &Transport,
     table: &SelectiveRepeat,
-    scheme: sr::Scheme,
+    scheme: &sr::Scheme,
     net: &Network,
 ) -> sr::Config {
     let longest = Longest::of(net);
     let given = transport.window.max().map(|window| window.get().min(sr::Config::WINDOW_MAX));
-    let fallback = if scheme == sr::Scheme::MpRdma { sr::Config::WINDOW_MAX } else { longest.packets };
+    let fallback = if *scheme == sr::Scheme::MpRdma { sr::Config::WINDOW_MAX } else { longest.packets };
     let base = rc::Config { window: given.unwrap_or(fallback), ..net.transport.config.clone() };
-    let usual = sr::Config::new(scheme, base);
+    let usual = sr::Config::new(scheme.clone(), base);
     let at_least = |usual: Span, trips: u64| usual.max(longest.round_trip * trips);
     let (low, high) = match scheme {
         sr::Scheme::TimeoutOnly => (at_least(usual.rto_low, 13), at_least(usual.rto_high, 13)),

@@ -2,15 +2,16 @@
 
 use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend as Ends, When};
-use wiremend_proto::{cc, rc};
+use wiremend_proto::rc;
 use wiremend_scenario::{DummiesWhen, Family, Mend, Operation, QueuePairs, Recovery, Scenario, Within};
 use wiremend_units::{Psn, Span};
 
 use super::{BuildError, congestion};
 use crate::network::{Engine, Repeats, Transport};
+use crate::registry::Registry;
 
 /// What all connections share, but for what has to know the paths.
-pub(super) fn transport(scenario: &Scenario) -> Result<Transport, BuildError> {
+pub(super) fn transport(scenario: &Scenario, registry: &Registry) -> Result<Transport, BuildError> {
     let transport = &scenario.transport;
     let config = rc::Config {
         mtu: transport.mtu.get(),
@@ -25,7 +26,7 @@ pub(super) fn transport(scenario: &Scenario) -> Result<Transport, BuildError> {
             .map_or(rc::Config::WINDOW_MAX, |window| window.get().min(rc::Config::WINDOW_MAX)),
         ack_every: transport.ack_every.get(),
         reads_max: rc::Config::default().reads_max,
-        recovery: match transport.recovery {
+        recovery: match transport.recovery.value {
             Recovery::GoBack0 => rc::Recovery::GoBackZero,
             // Other engines do not ask.
             _ => rc::Recovery::GoBackN,
@@ -38,11 +39,8 @@ pub(super) fn transport(scenario: &Scenario) -> Result<Transport, BuildError> {
         Operation::Send => Op::Send,
         Operation::Read => Op::Read,
     };
-    let congestion = congestion::algorithm(transport)?;
-    let cnp_interval = match &congestion {
-        cc::Algorithm::Dcqcn(parameters) => Some(parameters.cnp_interval),
-        _ => None,
-    };
+    let congestion = congestion::algorithm(transport, registry)?;
+    let needs = congestion.as_ref().map(|algorithm| algorithm.needs()).unwrap_or_default();
     Ok(Transport {
         config,
         // Other engines have to know the paths, which are not known yet.
@@ -51,7 +49,9 @@ pub(super) fn transport(scenario: &Scenario) -> Result<Transport, BuildError> {
         coalesce: transport.ack_coalescing,
         per_pair: transport.qp == QueuePairs::PerPair,
         congestion,
-        cnp_interval,
+        needs,
+        // As with other engines.
+        longest_round_trip: Span::ZERO,
         cnp_class: transport.cnp_class.map(Within::get),
         ttl: transport.ttl.get(),
         first_psn: Psn::new(transport.first_psn.get()),

@@ -4,6 +4,7 @@
 //! Then (N − 1/(1 + w))·C/D packets a second are trimmed, and w/(1 + w)·C/H headers a second can leave. With r = D/H nothing
 //! is lost if w ≥ (N − 1)/(r − N), which exists only for N < r; solved for N, a weight holds for N ≤ (w·r + 1)/(w + 1).
 
+use wiremend_proto::cc::Needs;
 use wiremend_proto::{dcp, rc};
 use wiremend_scenario::{App, Scenario, Trim, TrimAcks, TrimWeight};
 use wiremend_units::{Bytes, HostId, LaneId, Span, SwitchId};
@@ -42,7 +43,7 @@ pub(super) fn plan(
 ) -> Result<Option<Plan>, BuildError> {
     let Some(trim) = &scenario.switch.trim else { return Ok(None) };
     let sizes = sizes(scenario, net, notes);
-    let classes = shares(scenario);
+    let classes = shares(scenario, net.transport.needs);
     let (mut thresholds, mut schedules) = (Vec::new(), Vec::new());
     let usual = trim.threshold.map_or_else(|| Err(base_round_trip(net)), Ok);
     for lane in net.graph.lanes() {
@@ -110,10 +111,10 @@ fn sizes(scenario: &Scenario, net: &Network, notes: &mut Vec<String>) -> Sizes {
 }
 
 /// Classes that share by weight, besides the control class, with weights in hundredths.
-fn shares(scenario: &Scenario) -> Vec<(u8, u32)> {
+fn shares(scenario: &Scenario, needs: Needs) -> Vec<(u8, u32)> {
     let mut shares: Vec<_> = scenario.switch.weights().map(|(class, weight)| (class, weight * 100)).collect();
     let cnps = scenario.transport.cnp_class.map(wiremend_scenario::Within::get);
-    for class in workload::classes(scenario) {
+    for class in workload::classes(scenario, needs) {
         let is_named = scenario.switch.classes.iter().any(|entry| entry.number.get() == class);
         // Notifications of congestion in a class of their own stay strict.
         if !is_named && cnps != Some(class) {

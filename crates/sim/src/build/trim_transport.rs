@@ -20,13 +20,13 @@ pub(super) fn engine(transport: &Placed<Transport>, net: &Network) -> Result<Eng
     let window = transport.window.max().map_or(longest.packets, Within::get);
     let timeout = table.timeout.unwrap_or_else(|| TIMEOUT.max(longest.round_trip * ROUND_TRIPS));
     let base = rc::Config { window, timeout: Some(timeout), ..net.transport.config.clone() };
-    let config = Config { base, parameters: parameters(transport.recovery, &table, window) };
+    let config = Config { base, parameters: parameters(&transport.recovery, &table, window) };
     let place = transport.dcp.as_ref().map_or(transport.place, |table| table.place);
     config.check().map_err(|what| BuildError::at(place, what))?;
     Ok(Engine::Trimming(Box::new(config)))
 }
 
-fn parameters(scheme: Recovery, table: &Dcp, window: u32) -> Parameters {
+fn parameters(scheme: &Recovery, table: &Dcp, window: u32) -> Parameters {
     let usual = match scheme {
         Recovery::Ndp => Parameters::ndp(table.burst.map_or(window, Within::get)),
         Recovery::Cp => Parameters::cp(table.latency),

@@ -8,6 +8,7 @@ use wiremend_proto::pfc::Buffer;
 use wiremend_scenario::Scenario;
 use wiremend_units::{Bytes, HostId, LaneId, SwitchId};
 
+use super::longest::Longest;
 use super::{
     BuildError, Files, Options, balance, buffer, collective, congestion, impair, lossless, pause, protect,
     route, selective, tcp, topology, transport, trim_switch, trim_transport, workload,
@@ -61,8 +62,8 @@ pub(super) fn validate(
     check_memory(scenario, options)?;
     let net = network(scenario, options)?;
     let memory = memory(scenario, options, &net);
-    let apps = workload::place(scenario, files, &net, memory)?;
-    let impairments = impair::place(scenario, files, &net)?;
+    let apps = workload::place(scenario, files, &net, memory, &options.registry)?;
+    let impairments = impair::place(scenario, files, &net, &options.registry)?;
     let protection = protect::place(scenario, &net)?;
     let is_protected = |lane| protection.ends.contains_key(&lane);
     impair::check_scripts(scenario, &net, is_protected)?;
@@ -102,10 +103,14 @@ fn network(scenario: &Scenario, options: &Options) -> Result<Network, BuildError
         host_tx: topology.host_tx_latency,
         host_rx: topology.host_rx_latency,
     };
-    let mut net = Network::new(graph, latencies, transport::transport(scenario)?, options.seed);
+    let mut net =
+        Network::new(graph, latencies, transport::transport(scenario, &options.registry)?, options.seed);
     net.balanced = scenario.switch.balance.reorders();
-    net.transport.engine = selective::engine(&scenario.transport, &net)?;
+    net.transport.engine = selective::engine(&scenario.transport, &net, &options.registry)?;
     net.transport.tcp = tcp::tcp(scenario, &net)?;
+    if net.transport.needs.path {
+        net.transport.longest_round_trip = Longest::of(&net).round_trip;
+    }
     Ok(net)
 }
 
@@ -131,8 +136,11 @@ fn sampled(scenario: &Scenario, net: &Network) -> Result<Vec<LaneId>, BuildError
 
 /// What a reader should know before the run.
 fn notes(scenario: &Scenario, net: &Network) -> Vec<String> {
-    let of_net =
-        [trim_transport::hasty(scenario, net), congestion::unreachable(net), tcp::note(scenario, net)];
+    let of_net = [
+        trim_transport::hasty(scenario, net),
+        congestion::unreachable(&scenario.transport, net),
+        tcp::note(scenario, net),
+    ];
     let notes = [balance::note(scenario), trim_transport::note(scenario)].into_iter().chain(of_net);
     notes.flatten().collect()
 }

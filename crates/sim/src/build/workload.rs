@@ -5,6 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 
 use wiremend_fabric::{SizeTable, WORKLOADS, flow_list};
+use wiremend_proto::cc::Needs;
 use wiremend_scenario::{
     App as Kind, Host, Pairs, Pattern, Placed as At, Scenario, Sizes as Named, Within, Workload,
 };
@@ -13,10 +14,12 @@ use wiremend_units::{Bytes, FlowId, HostId, Rate, Span, Time, stream_seed};
 use super::collective::Collective;
 use super::{BuildError, Files};
 use crate::app::{
-    App, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Sizes, Stream,
+    Applications, Arrivals, Cbr, Echo, List, Pick, PingPong, Placed, Planned, Poisson, Raw, Site, Sizes,
+    Stream,
 };
 use crate::engine::Memory;
 use crate::network::{Network, purpose};
+use crate::registry::Registry;
 
 /// A RoCE message has at most this many bytes (IBA 9.4.3).
 const MESSAGE_BYTES_MAX: u64 = 1 << 31;
@@ -28,11 +31,13 @@ pub(super) fn place(
     files: &dyn Files,
     net: &Network,
     memory: Memory,
+    registry: &Registry,
 ) -> Result<Vec<(HostId, Placed)>, BuildError> {
     let mut placed = Vec::new();
     for (number, workload) in scenario.workloads.iter().enumerate() {
         let first_flow = FlowId(number as u64 * FLOWS_PER_WORKLOAD);
-        let maker = Maker { scenario, files, net, memory, workload, first_flow, number: number as u64 };
+        let number = number as u64;
+        let maker = Maker { scenario, files, net, memory, registry, workload, first_flow, number };
         let protocol = super::tcp::protocol(workload, &scenario.transport, net);
         for (host, app) in maker.apps()? {
             let class = workload.class_in(&scenario.transport);
@@ -43,10 +48,10 @@ pub(super) fn place(
 }
 
 /// Every traffic class in use, ascending.
-pub(super) fn classes(scenario: &Scenario) -> Vec<u8> {
+pub(super) fn classes(scenario: &Scenario, needs: Needs) -> Vec<u8> {
     let mut classes: Vec<_> =
         scenario.workloads.iter().map(|workload| workload.class_in(&scenario.transport)).collect();
-    if scenario.transport.congestion.needs_marks() {
+    if needs.cnp_interval.is_some() {
         classes.extend(scenario.transport.cnp_class.map(Within::get));
     }
     classes.sort_unstable();
@@ -59,15 +64,14 @@ struct Maker<'a> {
     files: &'a dyn Files,
     net: &'a Network,
     memory: Memory,
+    registry: &'a Registry,
     workload: &'a At<Workload>,
     first_flow: FlowId,
     number: u64,
 }
 
-type Apps = Vec<(HostId, App)>;
-
 impl Maker<'_> {
-    fn apps(&self) -> Result<Apps, BuildError> {
+    fn apps(&self) -> Result<Applications, BuildError> {
         match &self.workload.app {
             Kind::Poisson(kind) => self.poisson(kind),
             Kind::Flows(kind) => self.flows(kind),
@@ -79,13 +83,32 @@ impl Maker<'_> {
                 let start = self.workload.start;
                 let stream =
                     Stream::new(dst, bytes, u64::from(kind.depth.get()), count, self.first_flow, start);
-                Ok(vec![(src, App::Stream(stream))])
+                Ok(vec![(src, Box::new(stream))])
             }
             Kind::List(kind) => self.list(kind),
             Kind::Allreduce(kind) => Collective::allreduce(self.scenario, self.workload.place, kind)
                 .map(|all| self.collective(&all)),
             Kind::Alltoall(kind) => Collective::alltoall(self.scenario, self.workload.place, kind)
                 .map(|all| self.collective(&all)),
+            Kind::Registered(registered) => {
+                let site = Site {
+                    hosts: self.net.graph.host_count(),
+                    start: self.workload.start,
+                    first_flow: self.first_flow,
+                    seed: stream_seed(self.net.seed, purpose::ARRIVALS, self.number << 32),
+                };
+                let apps = self.registry.make_workload(registered, self.workload.place, site)?;
+                if let Some((host, _)) = apps.iter().find(|(host, _)| host.0 >= site.hosts) {
+                    let what = format!(
+                        "`{}` puts an application on host {}; there are {}",
+                        registered.0.name(),
+                        host.0,
+                        site.hosts
+                    );
+                    return Err(BuildError::at(self.workload.place, what));
+                }
+                Ok(apps)
+            }
             Kind::Cbr(kind) => {
                 let (src, dst) = self.ends(&kind.src, &kind.dst)?;
                 let raw = Raw {
@@ -96,12 +119,12 @@ impl Maker<'_> {
                     trimmable: kind.trimmable,
                 };
                 let stop = kind.stop.unwrap_or(Time::MAX);
-                Ok(vec![(src, App::Cbr(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
+                Ok(vec![(src, Box::new(Cbr::new(raw, kind.rate, self.workload.start, stop)))])
             }
         }
     }
 
-    fn poisson(&self, kind: &wiremend_scenario::Poisson) -> Result<Apps, BuildError> {
+    fn poisson(&self, kind: &wiremend_scenario::Poisson) -> Result<Applications, BuildError> {
         let sizes = self.sizes(&kind.sizes)?;
         let pairs = kind
             .endpoints()
@@ -112,7 +135,7 @@ impl Maker<'_> {
         let start = self.workload.start;
         let stop = kind.duration.map_or(Time::MAX, |duration| start.saturating_add(duration));
         let flows = kind.flows.map_or(u64::MAX, wiremend_scenario::Within::get);
-        let mut apps = Vec::new();
+        let mut apps = Applications::new();
         for (index, (source, pick)) in sources.into_iter().enumerate() {
             let index = index as u64;
             // The load is that of the source's link, but of an incast that of the one link where all meet.
@@ -121,7 +144,7 @@ impl Maker<'_> {
             let rate = self.net.lanes[self.net.uplink(loaded).index()].rate;
             apps.push((
                 source,
-                App::Poisson(Poisson::new(Arrivals {
+                Box::new(Poisson::new(Arrivals {
                     mean_gap: mean_gap(&sizes, kind.load.get(), rate, share),
                     sizes: sizes.clone(),
                     pick,
@@ -141,7 +164,7 @@ impl Maker<'_> {
         Ok(apps)
     }
 
-    fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<Apps, BuildError> {
+    fn flows(&self, kind: &wiremend_scenario::Flows) -> Result<Applications, BuildError> {
         let pairs = kind
             .endpoints()
             .pairs(&self.scenario.topology)
@@ -161,7 +184,7 @@ impl Maker<'_> {
         Ok(lists(planned))
     }
 
-    fn list(&self, kind: &wiremend_scenario::List) -> Result<Apps, BuildError> {
+    fn list(&self, kind: &wiremend_scenario::List) -> Result<Applications, BuildError> {
         let at = |what: String| BuildError::at(kind.file.place, what);
         let reader = self.files.open(&kind.file).map_err(at)?;
         let flows = flow_list::parse(reader, self.net.graph.host_count());
@@ -175,15 +198,15 @@ impl Maker<'_> {
         Ok(lists(planned))
     }
 
-    fn collective(&self, collective: &Collective) -> Apps {
+    fn collective(&self, collective: &Collective) -> Applications {
         collective.apps(self.workload.start, self.first_flow)
     }
 
-    fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Apps, BuildError> {
+    fn ping_pong(&self, kind: &wiremend_scenario::PingPong) -> Result<Applications, BuildError> {
         let (src, dst) = self.ends(&kind.src, &kind.dst)?;
         let bytes = self.message(kind.bytes)?;
         let asking = PingPong::new(dst, bytes, kind.iterations.get(), self.first_flow, self.workload.start);
-        Ok(vec![(src, App::PingPong(asking)), (dst, App::Echo(Echo::new(bytes)))])
+        Ok(vec![(src, Box::new(asking)), (dst, Box::new(Echo::new(bytes)))])
     }
 
     fn ends(&self, src: &At<Host>, dst: &At<Host>) -> Result<(HostId, HostId), BuildError> {
@@ -253,8 +276,8 @@ fn read_sizes(reader: impl Read) -> Result<String, String> {
     Ok(text)
 }
 
-fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Apps {
-    planned.into_iter().map(|(host, flows)| (host, App::List(List::new(flows)))).collect()
+fn lists(planned: BTreeMap<HostId, Vec<Planned>>) -> Applications {
+    planned.into_iter().map(|(host, flows)| (host, Box::new(List::new(flows)) as _)).collect()
 }
 
 /// Each source once, with those that it sends to. Who has nobody but itself to send to is no source.

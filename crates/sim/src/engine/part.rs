@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wiremend_measure::{Metric, Outcome, SeriesRow};
+use wiremend_proto::cc::Echo;
 use wiremend_units::{HostId, LaneId, NodeId, SwitchId, Time};
 
 use crate::engine::Script;
@@ -210,6 +211,9 @@ impl Part {
         if let Some(switch) = node.0.checked_sub(self.hosts.len() as u32) {
             self.forward(now, SwitchId(switch), id, ingress);
         } else {
+            if self.net.transport.needs.echo != Echo::Nothing {
+                self.lanes.feedback = self.lanes.frames.detach(id);
+            }
             let frame = self.lanes.consume(id);
             self.with_host(now, HostId(node.0), |host, cx| host.on_frame(cx, &frame));
         }

@@ -1,6 +1,8 @@
 //! Where frames stand while they are under way. They stay in one place from sender to receiver; lanes and ports
 //! pass handles. The place freed last is used next: it is still in the cache.
 
+use wiremend_proto::cc::Feedback;
+
 use super::Frame;
 use crate::memory::{pages, prefetch};
 
@@ -17,6 +19,8 @@ impl FrameId {
 pub(crate) struct Store {
     places: Vec<Place>,
     free: Vec<u32>,
+    /// What frames bring to their senders' congestion control, by place; as long as it has to be, which is empty where nobody asks for it.
+    feedback: Vec<Option<Box<Feedback>>>,
 }
 
 /// One cache line each.
@@ -45,6 +49,9 @@ impl Store {
     #[inline]
     pub(crate) fn remove(&mut self, id: FrameId) -> Frame {
         self.free.push(id.0);
+        if !self.feedback.is_empty() {
+            self.detach(id);
+        }
         self.places[id.0 as usize].0
     }
 
@@ -56,6 +63,34 @@ impl Store {
     #[inline]
     pub(crate) fn get_mut(&mut self, id: FrameId) -> &mut Frame {
         &mut self.places[id.0 as usize].0
+    }
+
+    /// Gives a frame what it is to bring.
+    pub(crate) fn attach(&mut self, id: FrameId, feedback: Box<Feedback>) {
+        let place = id.0 as usize;
+        if self.feedback.len() <= place {
+            self.feedback.resize(place + 1, None);
+        }
+        self.feedback[place] = Some(feedback);
+    }
+
+    /// What a frame has brought, which it has no longer.
+    pub(crate) fn detach(&mut self, id: FrameId) -> Option<Box<Feedback>> {
+        self.feedback.get_mut(id.0 as usize)?.take()
+    }
+
+    /// What a frame brings.
+    pub(crate) fn feedback_mut(&mut self, id: FrameId) -> Option<&mut Feedback> {
+        self.feedback.get_mut(id.0 as usize)?.as_deref_mut()
+    }
+
+    /// A copy of a frame, with what it brings.
+    pub(crate) fn duplicate(&mut self, id: FrameId) -> FrameId {
+        let copy = self.insert(*self.get(id));
+        if let Some(feedback) = self.feedback.get(id.0 as usize).cloned().flatten() {
+            self.attach(copy, feedback);
+        }
+        copy
     }
 
     /// Frames that stand here.

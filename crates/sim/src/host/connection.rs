@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use wiremend_measure::{FlowRow, Outcome, TcpTrouble};
-use wiremend_proto::cc::{self, Control, Controller};
+use wiremend_proto::cc::{self, Ack, Controller, Feedback};
 use wiremend_proto::engine::{Completion, Op, RequesterCounters, Status, Work};
 use wiremend_proto::tcp::Trouble;
 use wiremend_proto::{Packet, rc};
@@ -23,7 +23,8 @@ use crate::network::{Delivered, Network, News, Protocol, Way, ideal, purpose};
 
 pub(super) struct Connection {
     pub(super) requester: RequesterEngine,
-    pub(super) control: Control,
+    /// What governs it, if it does not send as fast as it can.
+    pub(super) control: Option<Box<dyn Controller>>,
     pub(super) dst: HostId,
     pub(super) serial: u32,
     pub(super) entropy: u16,
@@ -63,12 +64,13 @@ impl Connection {
     }
 
     /// An answer came: the window follows.
-    fn follow(&mut self, now: Time, is_nak: bool) {
-        self.control.on_ack(now, self.requester.acknowledged());
+    fn follow(&mut self, now: Time, is_nak: bool, feedback: Option<&Feedback>) {
+        let Some(control) = &mut self.control else { return };
+        control.on_ack(now, &Ack { acknowledged: self.requester.acknowledged(), feedback });
         if is_nak {
-            self.control.on_nak(now);
+            control.on_nak(now);
         }
-        self.requester.allow(self.control.window());
+        self.requester.allow(control.window());
     }
 }
 
@@ -139,10 +141,12 @@ impl Host {
         let entropy = 0xC000 | random as u16;
         let control = match protocol {
             Protocol::Rdma => self.control(cx.net, dst, entropy),
-            Protocol::Tcp | Protocol::Multipath(_) => Control::Unlimited,
+            Protocol::Tcp | Protocol::Multipath(_) => None,
         };
         let mut requester = RequesterEngine::new(transport, protocol, qp, random >> 16);
-        requester.allow(control.window());
+        if let Some(control) = &control {
+            requester.allow(control.window());
+        }
         let connection = Connection {
             requester,
             control,
@@ -175,21 +179,18 @@ impl Host {
     }
 
     /// What governs a new connection.
-    fn control(&self, net: &Network, dst: HostId, entropy: u16) -> Control {
-        match &net.transport.congestion {
-            cc::Algorithm::None => Control::Unlimited,
-            cc::Algorithm::Swift(_) => {
-                let lanes = net.path(Way { src: self.id, dst, entropy }).len() as u32;
-                net.transport.congestion.start(&self.path(net, lanes - 1))
-            }
-            other => other.start(&self.path(net, 0)),
-        }
-    }
-
-    fn path(&self, net: &Network, hops: u32) -> cc::Path {
-        let line = net.lanes[net.uplink(self.id).index()].rate;
-        let full = rc::frame_len(Opcode::WriteMiddle, net.transport.config.mtu);
-        cc::Path { line, hops, packet_bytes: u32::from(full) + frame::GAP_BYTES as u32 }
+    fn control(&self, net: &Network, dst: HostId, entropy: u16) -> Option<Box<dyn Controller>> {
+        let transport = &net.transport;
+        let algorithm = transport.congestion.as_ref()?;
+        let full = rc::frame_len(Opcode::WriteMiddle, transport.config.mtu);
+        let way = Way { src: self.id, dst, entropy };
+        let hops = if transport.needs.path { net.path(way).len() as u32 - 1 } else { 0 };
+        Some(algorithm.start(&cc::Path {
+            line: net.lanes[net.uplink(self.id).index()].rate,
+            packet_bytes: u32::from(full) + frame::GAP_BYTES as u32,
+            hops,
+            round_trip: transport.longest_round_trip,
+        }))
     }
 
     /// A congestion notification.
@@ -198,7 +199,9 @@ impl Host {
         match self.connections.get_mut(packet.dest_qp.get() as usize) {
             Some(connection) if connection.serial == frame.serial && connection.open => {
                 self.counters.cnps_received += 1;
-                connection.control.on_cnp(cx.now);
+                if let Some(control) = &mut connection.control {
+                    control.on_cnp(cx.now);
+                }
             }
             _ => self.counters.late_frames += 1,
         }
@@ -213,8 +216,8 @@ impl Host {
                 self.counters.headers_returned += 1;
                 let path = frame.entropy ^ connection.entropy;
                 connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
-                if connection.control.has_window() {
-                    connection.follow(cx.now, true);
+                if cx.net.transport.needs.acks {
+                    connection.follow(cx.now, true, cx.wires.feedback.as_deref());
                 }
                 self.settle(cx, slot);
             }
@@ -236,8 +239,8 @@ impl Host {
                 }
                 let path = frame.entropy ^ connection.entropy;
                 connection.requester.on_answer(&cx.net.transport, cx.now, packet, path);
-                if connection.control.has_window() {
-                    connection.follow(cx.now, is_nak);
+                if cx.net.transport.needs.acks {
+                    connection.follow(cx.now, is_nak, cx.wires.feedback.as_deref());
                 }
                 self.settle(cx, slot);
             }
@@ -308,8 +311,10 @@ impl Host {
             }
             if let Some(expiry) = connection.requester.on_timeout(&cx.net.transport, cx.now) {
                 let (dst, serial) = (connection.dst, connection.serial);
-                connection.control.on_timeout(cx.now);
-                connection.requester.allow(connection.control.window());
+                if let Some(control) = &mut connection.control {
+                    control.on_timeout(cx.now);
+                    connection.requester.allow(control.window());
+                }
                 cx.wires.watch.on_timer(cx.now, self.id, serial, &expiry);
                 self.send_notice(
                     cx,

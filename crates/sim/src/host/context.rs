@@ -5,6 +5,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use wiremend_measure::TimeoutCause;
 use wiremend_proto::cc::dcqcn::Notification;
+use wiremend_proto::cc::{Echo, Feedback};
 use wiremend_proto::engine::{Expiry, Message, Op, Outcome};
 use wiremend_proto::{Packet, rc, sr};
 use wiremend_units::{HostId, Psn, QpNum, Time, mix};
@@ -33,6 +34,8 @@ pub(super) struct Responding {
     notification: Notification,
     /// The number behind the last READ response sent for the first time.
     pub(super) answered: Option<Psn>,
+    /// What the next answer brings back to its requester, if that wants anything.
+    pub(super) echo: Option<Box<Feedback>>,
     /// It stands in one of the NIC's rings.
     pub(super) queued: bool,
     /// Its requester has not closed it.
@@ -61,10 +64,21 @@ impl Responding {
             mended: 0,
             notification: Notification::default(),
             answered: None,
+            echo: None,
             queued: false,
             open: true,
             timer_at: Time::MAX,
         }
+    }
+}
+
+impl Responding {
+    /// A request has brought what the next answer takes back. Of several requests that one answer is for, the newest tells, and all marks count.
+    #[cold]
+    fn keep_echo(&mut self, mut feedback: Box<Feedback>, is_marked: bool) {
+        let was_marked = self.echo.take().is_some_and(|echo| echo.is_marked);
+        feedback.on_arrival(is_marked || was_marked);
+        self.echo = Some(feedback);
     }
 }
 
@@ -154,6 +168,9 @@ impl Host {
         let marked = frame.ecn() == Ecn::Congested;
         let outcome = context.responder.on_request(transport, cx.now, packet, marked);
         context.entropy = frame.entropy;
+        if let Some(feedback) = cx.wires.feedback.take() {
+            context.keep_echo(feedback, marked);
+        }
         if packet.is_trimmed() {
             self.counters.headers_bounced += u64::from(outcome == Outcome::Gap { nak: true });
         } else {
@@ -180,6 +197,9 @@ impl Host {
                 let answer = context.responder.poll_transmit(transport).expect("it has output");
                 let answer = super::nic::answer(self.id, context, answer, transport);
                 ring.control.push_back(answer);
+                if transport.needs.echo != Echo::Nothing {
+                    ring.echoes.push_back(context.echo.take());
+                }
             }
             if context.responder.has_output() && !context.queued {
                 context.queued = true;
@@ -208,7 +228,7 @@ impl Host {
     #[cold]
     fn on_mark(&mut self, cx: &mut Context<'_>, slot: u32) {
         let transport = &cx.net.transport;
-        let Some(interval) = transport.cnp_interval else { return };
+        let Some(interval) = transport.needs.cnp_interval else { return };
         let context = self.contexts.get_mut(slot);
         if !context.notification.on_mark(cx.now, interval) {
             return;
@@ -217,7 +237,11 @@ impl Host {
         let answer = super::nic::answer(self.id, context, (packet, 0), transport);
         let class = transport.cnp_class.unwrap_or(answer.class());
         self.counters.cnps_sent += 1;
-        self.nic.ring(class).control.push_back(answer.with_class(class));
+        let ring = self.nic.ring(class);
+        ring.control.push_back(answer.with_class(class));
+        if transport.needs.echo != Echo::Nothing {
+            ring.echoes.push_back(None);
+        }
         self.kick(cx);
     }
 

@@ -27,7 +27,7 @@ use self::context::{Contexts, Responding};
 use self::engine::ResponderEngine;
 use self::nic::Nic;
 use self::stack::Stack;
-use crate::app::{Action, Placed};
+use crate::app::{Action, Application, Placed};
 use crate::frame::{Body, Frame};
 use crate::link::Lanes;
 use crate::network::{Network, News, Notice, Protocol};
@@ -225,7 +225,7 @@ impl Host {
     pub(crate) fn on_app(&mut self, cx: &mut Context<'_>) {
         for index in 0..self.apps.len() {
             if self.apps[index].app.next_poll() <= cx.now {
-                self.with_app(cx, index, super::app::App::poll);
+                self.with_app(cx, index, |app, now, actions| app.poll(now, actions));
             } else {
                 self.settle_app(cx, index);
             }
@@ -299,10 +299,10 @@ impl Host {
         &mut self,
         cx: &mut Context<'_>,
         index: usize,
-        act: impl FnOnce(&mut crate::app::App, Time, &mut Vec<Action>),
+        act: impl FnOnce(&mut dyn Application, Time, &mut Vec<Action>),
     ) {
         let mut actions = std::mem::take(&mut self.actions);
-        act(&mut self.apps[index].app, cx.now, &mut actions);
+        act(&mut *self.apps[index].app, cx.now, &mut actions);
         for action in actions.drain(..) {
             match action {
                 Action::Post(post) => self.post(cx, index, &post),

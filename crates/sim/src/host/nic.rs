@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use wiremend_proto::cc::{Controller, Sent};
+use wiremend_proto::cc::{Echo, Feedback, Sent};
 use wiremend_proto::dcp::Pulls;
 use wiremend_proto::engine::Purpose;
 use wiremend_proto::{Packet, rc};
@@ -33,6 +33,8 @@ pub(super) struct Nic {
     raw: Option<Box<RawFrames>>,
     /// Which classes must wait, if one ever had to.
     pauses: Option<Box<Pauses>>,
+    /// What the frame that is about to leave brings back to a requester.
+    echo: Option<Box<Feedback>>,
 }
 
 /// The connections of one class that have something to send.
@@ -40,6 +42,8 @@ pub(super) struct Ring {
     class: u8,
     /// Acknowledgements and notifications that are made already.
     pub(super) control: VecDeque<Frame>,
+    /// What each of these brings back to a requester; empty where nobody wants that.
+    pub(super) echoes: VecDeque<Option<Box<Feedback>>>,
     /// Responders whose acknowledgement is made when it leaves, so that a newer one can replace it.
     pub(super) acks: VecDeque<u32>,
     pub(super) ready: VecDeque<Sender>,
@@ -47,7 +51,13 @@ pub(super) struct Ring {
 
 impl Ring {
     fn new(class: u8) -> Self {
-        Self { class, control: VecDeque::new(), acks: VecDeque::new(), ready: VecDeque::new() }
+        Self {
+            class,
+            control: VecDeque::new(),
+            echoes: VecDeque::new(),
+            acks: VecDeque::new(),
+            ready: VecDeque::new(),
+        }
     }
 
     #[inline]
@@ -97,6 +107,7 @@ impl Nic {
             pulls: None,
             raw: None,
             pauses: None,
+            echo: None,
         }
     }
 
@@ -245,9 +256,25 @@ impl Host {
                 Purpose::New => {}
                 other => self.count_extra(other, len),
             }
-            cx.wires.send(cx.now, self.nic.uplink, frame);
+            if cx.net.transport.needs.echo == Echo::Nothing {
+                cx.wires.send(cx.now, self.nic.uplink, frame);
+            } else {
+                self.send_with_feedback(cx, frame);
+            }
         }
         self.arm_port(cx);
+    }
+
+    /// Requests of queue pairs ask for what answers bring back.
+    #[inline(never)]
+    fn send_with_feedback(&mut self, cx: &mut Context<'_>, frame: Frame) {
+        let asks = frame.packet().is_some_and(|packet| !packet.is_response()) && !frame.is_tcp();
+        let feedback = self.nic.echo.take().or_else(|| asks.then(|| Box::new(Feedback::new(cx.now))));
+        let id = cx.wires.frames.insert(frame);
+        if let Some(feedback) = feedback {
+            cx.wires.frames.attach(id, feedback);
+        }
+        cx.wires.transmit(cx.now, self.nic.uplink, id);
     }
 
     #[cold]
@@ -301,6 +328,7 @@ impl Host {
     #[inline]
     fn next_of_ring(&mut self, cx: &mut Context<'_>, place: usize) -> Option<Frame> {
         if let Some(frame) = self.nic.rings[place].control.pop_front() {
+            self.nic.echo = self.nic.rings[place].echoes.pop_front().flatten();
             return Some(frame);
         }
         let transport = &cx.net.transport;
@@ -312,6 +340,7 @@ impl Host {
                 self.nic.rings[place].ready.push_back(Sender::responder(slot));
             }
             if let Some(packet) = packet {
+                self.nic.echo = context.echo.take();
                 return Some(answer(self.id, context, packet, transport));
             }
         }
@@ -331,9 +360,10 @@ impl Host {
     fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let connection = &mut self.connections[slot as usize];
-        let eligible = connection.control.eligible();
-        if eligible > cx.now {
-            self.nic.paced.push(Reverse((eligible, slot)));
+        if let Some(control) = &connection.control
+            && control.eligible() > cx.now
+        {
+            self.nic.paced.push(Reverse((control.eligible(), slot)));
             return None;
         }
         let Some(transmit) = connection.requester.poll_transmit(transport, cx.now) else {
@@ -341,14 +371,16 @@ impl Host {
             return None;
         };
         let len = transmit.packet.frame_len();
-        connection.control.on_transmit(
-            cx.now,
-            Sent {
-                wire_bytes: u32::from(len) + frame::GAP_BYTES as u32,
-                number: connection.requester.next_number() - 1,
-                again: transmit.purpose != Purpose::New,
-            },
-        );
+        if let Some(control) = &mut connection.control {
+            control.on_transmit(
+                cx.now,
+                Sent {
+                    wire_bytes: u32::from(len) + frame::GAP_BYTES as u32,
+                    number: connection.requester.next_number() - 1,
+                    again: transmit.purpose != Purpose::New,
+                },
+            );
+        }
         let frame = Frame {
             body: Body::Packet(transmit.packet),
             src: self.id,
@@ -377,6 +409,7 @@ impl Host {
         let transport = &cx.net.transport;
         let context = self.contexts.get_mut(slot);
         let packet = context.responder.poll_transmit(transport);
+        self.nic.echo = context.echo.take();
         let frame = packet.map(|packet| answer(self.id, context, packet, transport));
         if context.responder.has_output() {
             self.nic.rings[place].ready.push_back(Sender::responder(slot));

@@ -6,11 +6,12 @@
 
 use wiremend_impair::{Fate, Impairments};
 use wiremend_measure::Trims;
+use wiremend_proto::cc::Feedback;
 use wiremend_units::{Bytes, LaneId, NodeId, Rate, Span, Time};
 
 use super::{Intake, Pool, Port, Ring, Wire};
 use crate::event::{Queue, Source, Sources};
-use crate::frame::{Body, Frame, FrameId, Header, HeaderId, Headers, Store};
+use crate::frame::{Body, Frame, FrameId, GAP_BYTES, Header, HeaderId, Headers, Store};
 use crate::network::{Lane, Notice};
 use crate::observe::{Seen, Watch};
 
@@ -28,6 +29,10 @@ pub(crate) struct Lanes {
     /// Frames that protected links keep only to send them again.
     pub(crate) kept: u64,
     pub(crate) impairments: Vec<Option<Box<Impairments>>>,
+    /// By lane: bytes that ports of switches have sent, with preambles and gaps; empty where nobody asks for telemetry.
+    sent_bytes: Vec<u64>,
+    /// What the frame has brought that a host has in hand.
+    pub(crate) feedback: Option<Box<Feedback>>,
     /// What leaves for other parts, by part.
     pub(crate) outbox: Vec<Outbox>,
     /// What hosts have to tell other hosts; handed over after each event.
@@ -69,6 +74,8 @@ pub(crate) struct Outbox {
     pub(crate) starts: Vec<(LaneId, Time)>,
     /// Link headers of those frames that have one.
     headers: Headers,
+    /// What some of those frames bring to their senders, by their place among the frames.
+    feedback: Vec<(usize, Box<Feedback>)>,
 }
 
 /// What came of an arrival.
@@ -93,6 +100,8 @@ impl Lanes {
             headers: Headers::default(),
             kept: 0,
             impairments: (0..lanes).map(|_| None).collect(),
+            sent_bytes: Vec::new(),
+            feedback: None,
             outbox: (0..parts).map(|_| Outbox::default()).collect(),
             notices: Vec::new(),
             watch: Watch::default(),
@@ -129,6 +138,29 @@ impl Lanes {
 
     pub(crate) fn watch(&mut self, lane: LaneId) {
         self.ports[lane.index()].wire.set(Wire::WATCHED);
+    }
+
+    /// The switch that sends over a lane tells what it knows of its port.
+    pub(crate) fn tell_telemetry(&mut self, lane: LaneId) {
+        self.ports[lane.index()].wire.set(Wire::TELEMETRY);
+        self.sent_bytes.resize(self.ports.len(), 0);
+    }
+
+    /// Whether switches tell what they know of their ports.
+    #[inline]
+    pub(crate) fn has_telemetry(&self) -> bool {
+        !self.sent_bytes.is_empty()
+    }
+
+    /// A frame comes to a port of a switch, where so much is before it.
+    #[inline]
+    pub(crate) fn note_queue(&mut self, lane: LaneId, id: FrameId, queue: Span) {
+        if self.has_telemetry()
+            && let Some(feedback) = self.frames.feedback_mut(id)
+        {
+            let rate = self.rates[lane.index()];
+            feedback.on_queue(rate.bytes_in(queue), rate);
+        }
     }
 
     pub(crate) fn set_intake(&mut self, lane: LaneId, intake: Intake) {
@@ -238,7 +270,7 @@ impl Lanes {
     #[inline]
     pub(crate) fn keep_copy(&mut self, id: FrameId) -> FrameId {
         self.kept += 1;
-        self.frames.insert(*self.frames.get(id))
+        self.frames.duplicate(id)
     }
 
     /// A copy that was kept is no longer needed.
@@ -289,6 +321,13 @@ impl Lanes {
     /// The same over lanes that corrupt, are watched, or end in another part.
     fn carry_marked(&mut self, start: Time, lane: LaneId, at: Time, id: FrameId) {
         let port = &self.ports[lane.index()];
+        if port.wire.has(Wire::TELEMETRY) {
+            let sent = &mut self.sent_bytes[lane.index()];
+            *sent += u64::from(self.frames.get(id).len) + GAP_BYTES;
+            if let Some(feedback) = self.frames.feedback_mut(id) {
+                feedback.on_departure(start, Bytes::new(*sent));
+            }
+        }
         let frame = self.frames.get(id);
         let mut fate = Fate::Pass;
         if let Some(impairments) = &mut self.impairments[lane.index()] {
@@ -307,6 +346,9 @@ impl Lanes {
         }
         if port.wire.has(Wire::REMOTE) {
             let outbox = &mut self.outbox[usize::from(port.to_part)];
+            if let Some(feedback) = self.frames.detach(id) {
+                outbox.feedback.push((outbox.frames.len(), feedback));
+            }
             let mut frame = self.frames.remove(id);
             if frame.header != HeaderId::NONE {
                 frame.header = outbox.headers.take_over(&mut self.headers, frame.header);
@@ -319,11 +361,15 @@ impl Lanes {
 
     /// Takes over the frames that another part has sent.
     pub(crate) fn take_over(&mut self, outbox: &mut Outbox) {
-        for InFlight { lane, at, mut frame } in outbox.frames.drain(..) {
+        let mut feedback = outbox.feedback.drain(..).peekable();
+        for (place, InFlight { lane, at, mut frame }) in outbox.frames.drain(..).enumerate() {
             if frame.header != HeaderId::NONE {
                 frame.header = self.headers.take_over(&mut outbox.headers, frame.header);
             }
             let frame = self.frames.insert(frame);
+            if let Some((_, feedback)) = feedback.next_if(|(of, _)| *of == place) {
+                self.frames.attach(frame, feedback);
+            }
             self.carry(lane, at, frame);
         }
     }

@@ -48,6 +48,8 @@ impl Wire {
     pub(crate) const REMOTE: u8 = 2;
     /// Somebody wants to see what leaves over it.
     pub(crate) const WATCHED: u8 = 4;
+    /// A switch sends over it that tells what it knows of the port.
+    pub(crate) const TELEMETRY: u8 = 8;
 
     /// Nothing but time.
     #[inline]

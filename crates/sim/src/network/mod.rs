@@ -5,6 +5,8 @@ mod notice;
 
 pub(crate) use notice::{Delivered, News, Notice};
 
+use std::sync::Arc;
+
 use wiremend_fabric::{Graph, Plan, Routes};
 use wiremend_proto::engine::Op;
 use wiremend_proto::{cc, dcp, rc, sr, tcp};
@@ -69,10 +71,12 @@ pub(crate) struct Transport {
     pub(crate) coalesce: bool,
     /// One connection per ordered pair of hosts, instead of one per flow.
     pub(crate) per_pair: bool,
-    /// How fast each connection sends.
-    pub(crate) congestion: cc::Algorithm,
-    /// Receivers tell senders of marks, at most once in this time.
-    pub(crate) cnp_interval: Option<Span>,
+    /// How fast each connection sends, if not as fast as it can.
+    pub(crate) congestion: Option<Arc<dyn cc::Algorithm>>,
+    /// What it has to be told.
+    pub(crate) needs: cc::Needs,
+    /// What is true of all paths that it may ask for.
+    pub(crate) longest_round_trip: Span,
     /// The class of these notifications; `None`: that of what was marked.
     pub(crate) cnp_class: Option<u8>,
     pub(crate) ttl: u8,

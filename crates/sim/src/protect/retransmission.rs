@@ -25,9 +25,10 @@ pub(super) fn next(end: &mut Endpoint<FrameId>, cx: &mut EndContext<'_>) -> Opti
             cx.attach(id, Header::Link(signal))
         }
         Transmit::Again(signal, kept) => {
-            let frame = cx.lanes.frames.get(kept).sent_again();
+            let id = cx.lanes.frames.duplicate(kept);
+            let frame = cx.lanes.frames.get_mut(id);
+            *frame = frame.sent_again();
             cx.state.costs.resent.add(u64::from(frame.len));
-            let id = cx.lanes.frames.insert(frame);
             cx.attach(id, Header::Link(signal))
         }
         Transmit::Own(signal) => {

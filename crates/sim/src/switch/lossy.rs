@@ -92,8 +92,12 @@ impl Lossy {
         let frame = lanes.frames.get(id);
         let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
         let busy_until = lanes.busy_until(lane);
-        if let Some(marking) = marking {
-            marking.on_frame(lanes, lane, id, busy_until.since(now) + egress.backlog_of(class));
+        if marking.is_some() || lanes.has_telemetry() {
+            let queue = busy_until.since(now) + egress.backlog_of(class);
+            if let Some(marking) = marking {
+                marking.on_frame(lanes, lane, id, queue);
+            }
+            lanes.note_queue(lane, id, queue);
         }
         let waiting = Waiting { frame: id, len, ingress, cost: lanes.cost(lane, len) };
         let Some(port) = protected else {

@@ -63,13 +63,17 @@ impl SwitchPorts {
         let port = &lanes.ports[lane.index()];
         match port.intake {
             Intake::Settle => {
+                let queue = port.busy_until.since(now);
                 if let Some(marking) = &mut self.marking {
-                    let queue = port.busy_until.since(now);
                     marking.on_frame(lanes, lane, id, queue);
                 }
+                lanes.note_queue(lane, id, queue);
                 lanes.transmit(now, lane, id);
             }
-            Intake::SettleIfFree if port.busy_until <= now => lanes.transmit(now, lane, id),
+            Intake::SettleIfFree if port.busy_until <= now => {
+                lanes.note_queue(lane, id, Span::ZERO);
+                lanes.transmit(now, lane, id);
+            }
             Intake::SettleIfFree | Intake::Queue => self.queue(lanes, now, lane, id),
         }
     }

@@ -19,6 +19,7 @@ mod lossless;
 mod multipath;
 mod neighbours;
 mod rare;
+mod registered;
 mod repeaters;
 mod selective;
 mod selective_mend;

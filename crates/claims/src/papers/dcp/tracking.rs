@@ -167,7 +167,7 @@ fn rows() -> Vec<Vec<String>> {
     let selective = |(name, scheme): (&str, Scheme)| {
         let of = |packets: u32| {
             let base = rc::Config { window: packets, ..rc::Config::default() };
-            StateBytes::of(&sr::Config::new(scheme, base))
+            StateBytes::of(&sr::Config::new(scheme.clone(), base))
         };
         let (few, many) = (of(PACKETS), of(PACKETS * MORE));
         let sizes = [few.requester, few.responder, many.responder, few.host].map(|bytes| bytes as f64);

@@ -4,7 +4,7 @@ use wiremend_units::{Bytes, Rate, Span, Time};
 
 use super::Parameters;
 use crate::cc::pacer::Pacer;
-use crate::cc::{Controller, Sent};
+use crate::cc::{Algorithm, Controller, Needs, Path, Sent};
 
 /// The rate of one queue pair. It is that of the line until the first notification. What every packet touches stands first.
 #[derive(Clone, Debug)]
@@ -29,6 +29,16 @@ pub struct Dcqcn {
     /// In parts of [`ONE`].
     alpha: u64,
     parameters: Parameters,
+}
+
+impl Algorithm for Parameters {
+    fn start(&self, path: &Path) -> Box<dyn Controller> {
+        Box::new(Dcqcn::new(*self, path.line))
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { cnp_interval: Some(self.cnp_interval), ..Needs::default() }
+    }
 }
 
 /// α = 1.

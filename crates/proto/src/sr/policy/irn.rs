@@ -8,7 +8,7 @@
 
 use wiremend_units::Time;
 
-use super::{Heard, Reactions};
+use super::{Heard, RecoveryPolicy};
 use crate::sr::board::Board;
 use crate::sr::config::Config;
 
@@ -28,7 +28,7 @@ impl Irn {
     }
 }
 
-impl Reactions for Irn {
+impl RecoveryPolicy for Irn {
     fn on_sent(&mut self, _: &Board, _: Time, seq: u64, again: bool) {
         if again {
             self.cursor = seq + 1;

@@ -9,6 +9,8 @@ mod mp_rdma;
 mod rack_tlp;
 mod timeout_only;
 
+use std::fmt::Debug;
+
 use wiremend_units::{Span, Time};
 
 use super::board::Board;
@@ -21,33 +23,34 @@ use rack_tlp::RackTlp;
 use timeout_only::TimeoutOnly;
 
 /// The policy of a connection.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) enum Policy {
     Irn(Irn),
     TimeoutOnly(TimeoutOnly),
     RackTlp(Box<RackTlp>),
     MpRdma(Box<MpRdma>),
+    Other(Box<dyn RecoveryPolicy>),
 }
 
 /// What an acknowledgement says, after the board has learned it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Heard {
+pub struct Heard {
     /// The oldest number that was missing before.
-    pub(super) una_before: u64,
+    pub una_before: u64,
     /// The packet that the responder has answered, if it kept it and that makes sense.
-    pub(super) arrived: Option<u64>,
+    pub arrived: Option<u64>,
     /// That packet was not known to have arrived.
-    pub(super) is_news: bool,
+    pub is_news: bool,
     /// It asks for what is missing, and that is missing still.
-    pub(super) nak: bool,
+    pub nak: bool,
     /// What was said of the packet itself.
-    pub(super) said: Acknowledgement,
+    pub said: Acknowledgement,
     /// The path of the packet.
-    pub(super) path: u16,
+    pub path: u16,
 }
 
-/// What a policy can do. Every method has a meaning for every scheme; most schemes leave some empty.
-pub(super) trait Reactions {
+/// What a requester does about losses. Every method has a meaning for every scheme; most schemes leave some empty.
+pub trait RecoveryPolicy: Debug + Send {
     /// A packet leaves: for the first time if `again` is false.
     fn on_sent(&mut self, board: &Board, now: Time, seq: u64, again: bool);
 
@@ -94,17 +97,19 @@ macro_rules! each {
             Policy::TimeoutOnly($of) => $call,
             Policy::RackTlp($of) => $call,
             Policy::MpRdma($of) => $call,
+            Policy::Other($of) => $call,
         }
     };
 }
 
 impl Policy {
     pub(super) fn new(config: &Config) -> Self {
-        match config.scheme {
+        match &config.scheme {
             Scheme::Irn => Self::Irn(Irn::default()),
             Scheme::TimeoutOnly => Self::TimeoutOnly(TimeoutOnly::default()),
             Scheme::RackTlp => Self::RackTlp(Box::default()),
             Scheme::MpRdma => Self::MpRdma(Box::new(MpRdma::new(config))),
+            Scheme::Other(other) => Self::Other(other.start(config)),
         }
     }
 
@@ -116,18 +121,19 @@ impl Policy {
     /// Bytes that a NIC keeps of it for a connection with that configuration.
     pub(super) fn state_bytes(config: &Config) -> u64 {
         let window = u64::from(config.base.window);
-        match config.scheme {
+        match &config.scheme {
             Scheme::Irn => size_of::<Irn>() as u64 + window.div_ceil(8),
             Scheme::TimeoutOnly => size_of::<TimeoutOnly>() as u64 + window.div_ceil(8),
             Scheme::RackTlp => {
                 size_of::<RackTlp>() as u64 + window.div_ceil(8) + window * RackTlp::PACKET_BYTES
             }
             Scheme::MpRdma => MpRdma::STATE_BYTES,
+            Scheme::Other(other) => other.state_bytes(window),
         }
     }
 }
 
-impl Reactions for Policy {
+impl RecoveryPolicy for Policy {
     fn on_sent(&mut self, board: &Board, now: Time, seq: u64, again: bool) {
         each!(self, policy => policy.on_sent(board, now, seq, again));
     }

@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use wiremend_units::{Time, mix};
 
-use super::{Heard, Reactions};
+use super::{Heard, RecoveryPolicy};
 use crate::sr::board::Board;
 use crate::sr::config::Config;
 
@@ -66,7 +66,7 @@ impl MpRdma {
     }
 }
 
-impl Reactions for MpRdma {
+impl RecoveryPolicy for MpRdma {
     fn on_sent(&mut self, _: &Board, _: Time, seq: u64, again: bool) {
         if again {
             self.cursor = seq + 1;

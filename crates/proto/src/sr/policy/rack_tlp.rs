@@ -12,7 +12,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use wiremend_units::{Span, Time};
 
-use super::{Heard, Reactions};
+use super::{Heard, RecoveryPolicy};
 use crate::sr::board::Board;
 use crate::sr::config::Config;
 
@@ -174,7 +174,7 @@ impl RackTlp {
     }
 }
 
-impl Reactions for RackTlp {
+impl RecoveryPolicy for RackTlp {
     fn on_sent(&mut self, board: &Board, now: Time, seq: u64, again: bool) {
         if again {
             self.lost.remove(&seq);

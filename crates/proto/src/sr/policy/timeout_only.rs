@@ -4,7 +4,7 @@
 
 use wiremend_units::Time;
 
-use super::{Heard, Reactions};
+use super::{Heard, RecoveryPolicy};
 use crate::sr::board::Board;
 use crate::sr::config::Config;
 
@@ -16,7 +16,7 @@ pub(in crate::sr) struct TimeoutOnly {
     lost_before: u64,
 }
 
-impl Reactions for TimeoutOnly {
+impl RecoveryPolicy for TimeoutOnly {
     fn on_sent(&mut self, _: &Board, _: Time, seq: u64, again: bool) {
         if again {
             self.cursor = seq + 1;

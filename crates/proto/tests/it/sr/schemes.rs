@@ -41,7 +41,7 @@ fn losses_cost_the_timer_most() {
 fn a_cut_is_survived() {
     for scheme in Scheme::ALL {
         let cut = |sighting: &Sighting<_>| (40..70).contains(&sighting.nth);
-        let mut pair = Pair::new(config(scheme)).starting_at(Psn::new(0xFF_FFF0)).fate(Forward, cut);
+        let mut pair = Pair::new(config(scheme.clone())).starting_at(Psn::new(0xFF_FFF0)).fate(Forward, cut);
         pair.post(A, Op::Send, 40_000, Some(7));
         pair.post(A, Op::Write, 10_000, None);
         assert_eq!(pair.run_until_idle(), Ending::Idle, "{scheme}");
@@ -80,7 +80,7 @@ fn rack_probes_for_a_lost_tail() {
 #[test]
 fn a_timer_stands_still_while_its_packet_is_kept_back() {
     for scheme in Scheme::ALL {
-        let config = config(scheme);
+        let config = config(scheme.clone());
         let pause = config.rto_high * 10;
         for lost in [1, 5, 10] {
             let rule = move |sighting: &Sighting<_>| sighting.nth == lost;
@@ -118,8 +118,8 @@ fn linked_chunks_cost_steps_as_disorder_grows() {
 /// What a queue pair takes at 400 Gb/s and a round trip of 10 µs, with packets of 1 KiB: about 500 packets.
 #[test]
 fn state_is_counted_from_the_code() {
-    let of = |scheme, tracking| {
-        let mut base = config(scheme).base;
+    let of = |scheme: Scheme, tracking| {
+        let mut base = config(scheme.clone()).base;
         base.window = 488;
         StateBytes::of(&Config { tracking, ..Config::new(scheme, base) })
     };

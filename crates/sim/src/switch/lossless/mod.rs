@@ -303,10 +303,13 @@ impl Lossless {
         self.send_pfc(lanes, now, at);
         let frame = lanes.frames.get(id);
         let (len, class, ingress) = (frame.len, frame.class(), frame.ingress);
-        if let Some(marking) = marking {
+        if marking.is_some() || lanes.has_telemetry() {
             let port = &self.switches[at.switch as usize].ports[usize::from(at.port)];
             let queue = lanes.leaving(now, lane) + port.egress(&self.protection).backlog_of(class);
-            marking.on_frame(lanes, lane, id, queue);
+            if let Some(marking) = marking {
+                marking.on_frame(lanes, lane, id, queue);
+            }
+            lanes.note_queue(lane, id, queue);
         }
         if self.care.drops(lane, class) {
             lanes.drop_for_remedy(now, lane, id);

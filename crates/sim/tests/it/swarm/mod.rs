@@ -120,7 +120,7 @@ fn asked_for(text: &str) -> u64 {
         App::PingPong(app) => app.iterations.get(),
         App::Stream(app) => app.count.expect("the swarm says how many").get(),
         App::Cbr(_) => 0,
-        App::List(_) => unreachable!("the swarm has no files"),
+        App::List(_) | App::Registered(_) => unreachable!("the swarm has neither files nor programs"),
     });
     flows.sum()
 }
