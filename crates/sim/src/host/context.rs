@@ -168,7 +168,9 @@ impl Host {
         let marked = frame.ecn() == Ecn::Congested;
         let outcome = context.responder.on_request(transport, cx.now, packet, marked);
         context.entropy = frame.entropy;
-        if let Some(feedback) = cx.wires.feedback.take() {
+        if transport.needs.echo != Echo::Nothing
+            && let Some(feedback) = cx.wires.feedback.take()
+        {
             context.keep_echo(feedback, marked);
         }
         if packet.is_trimmed() {

@@ -328,7 +328,9 @@ impl Host {
     #[inline]
     fn next_of_ring(&mut self, cx: &mut Context<'_>, place: usize) -> Option<Frame> {
         if let Some(frame) = self.nic.rings[place].control.pop_front() {
-            self.nic.echo = self.nic.rings[place].echoes.pop_front().flatten();
+            if cx.net.transport.needs.echo != Echo::Nothing {
+                self.nic.echo = self.nic.rings[place].echoes.pop_front().flatten();
+            }
             return Some(frame);
         }
         let transport = &cx.net.transport;
@@ -340,7 +342,9 @@ impl Host {
                 self.nic.rings[place].ready.push_back(Sender::responder(slot));
             }
             if let Some(packet) = packet {
-                self.nic.echo = context.echo.take();
+                if transport.needs.echo != Echo::Nothing {
+                    self.nic.echo = context.echo.take();
+                }
                 return Some(answer(self.id, context, packet, transport));
             }
         }
@@ -360,11 +364,12 @@ impl Host {
     fn next_request(&mut self, cx: &mut Context<'_>, slot: u32, place: usize) -> Option<Frame> {
         let transport = &cx.net.transport;
         let connection = &mut self.connections[slot as usize];
-        if let Some(control) = &connection.control
-            && control.eligible() > cx.now
-        {
-            self.nic.paced.push(Reverse((control.eligible(), slot)));
-            return None;
+        if let Some(control) = &connection.control {
+            let eligible = control.eligible();
+            if eligible > cx.now {
+                self.nic.paced.push(Reverse((eligible, slot)));
+                return None;
+            }
         }
         let Some(transmit) = connection.requester.poll_transmit(transport, cx.now) else {
             connection.queued = false;

@@ -142,7 +142,12 @@ impl Lanes {
 
     /// The switch that sends over a lane tells what it knows of its port.
     pub(crate) fn tell_telemetry(&mut self, lane: LaneId) {
-        self.ports[lane.index()].wire.set(Wire::TELEMETRY);
+        let port = &mut self.ports[lane.index()];
+        port.wire.set(Wire::TELEMETRY);
+        // A port that settles at once asks nobody what waits.
+        if port.intake == Intake::Settle {
+            port.intake = Intake::Admit;
+        }
         self.sent_bytes.resize(self.ports.len(), 0);
     }
 

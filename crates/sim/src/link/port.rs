@@ -31,6 +31,8 @@ pub(crate) enum Intake {
     Settle,
     /// The same if the wire is free; else it is for the port's kind to say.
     SettleIfFree,
+    /// It is for the port's kind to say whether there is room; what finds some is settled at once, and nothing waits.
+    Admit,
     /// It is for the port's kind to say.
     Queue,
 }

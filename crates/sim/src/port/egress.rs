@@ -107,6 +107,11 @@ impl Egress {
         Taken::Queued
     }
 
+    /// Whether departures are settled at once, so that nothing ever waits.
+    pub(crate) fn is_immediate(&self) -> bool {
+        self.immediate
+    }
+
     /// Whether a frame of that class could leave at once; `busy_until` is when the wire falls free.
     #[inline]
     pub(crate) fn is_free(&self, now: Time, class: u8, busy_until: Time) -> bool {

@@ -38,7 +38,7 @@ impl Lossy {
 
     /// Has frames wait before a lane.
     pub(crate) fn schedule(&mut self, lanes: &mut Lanes, lane: LaneId, egress: Egress) {
-        lanes.set_intake(lane, Intake::Queue);
+        lanes.set_intake(lane, if egress.is_immediate() { Intake::Admit } else { Intake::Queue });
         self.ports[lane.index()] = LossyPort::Scheduled(Box::new(egress));
     }
 
@@ -80,7 +80,7 @@ impl Lossy {
         id: FrameId,
     ) {
         let (egress, protected) = match &mut self.ports[lane.index()] {
-            LossyPort::Plain => return lanes.transmit(now, lane, id),
+            LossyPort::Plain => return plain(lanes, marking, now, lane, id),
             LossyPort::Scheduled(egress) => (&mut **egress, None),
             LossyPort::Protected(port) => (&mut self.protection.port_mut(*port).egress, Some(*port)),
         };
@@ -197,6 +197,16 @@ fn arm(lanes: &mut Lanes, egress: &Egress, now: Time, lane: LaneId) {
     if let Some(due) = egress.next_start(free_at) {
         lanes.queue.arm_by(lanes.sources.tx(lane), due);
     }
+}
+
+/// A frame comes to a plain port that tells what waits there.
+fn plain(lanes: &mut Lanes, marking: Option<&mut Marking>, now: Time, lane: LaneId, id: FrameId) {
+    let queue = lanes.leaving(now, lane);
+    if let Some(marking) = marking {
+        marking.on_frame(lanes, lane, id, queue);
+    }
+    lanes.note_queue(lane, id, queue);
+    lanes.transmit(now, lane, id);
 }
 
 #[cfg(test)]

@@ -55,35 +55,39 @@ impl SwitchPorts {
     /// Hands a frame to the port that sends over `lane`.
     #[inline]
     pub(crate) fn on_frame(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
-        if let Kind::Lossless(ports) = &self.kind {
-            // Memory of the port, its queue and the buffer is far: all three are asked for at once.
-            let frame = lanes.frames.get(id);
-            ports.prefetch(lane, frame.ingress, frame.class());
-        }
         let port = &lanes.ports[lane.index()];
-        match port.intake {
-            Intake::Settle => {
+        if port.intake == Intake::Settle {
+            if let Some(marking) = &mut self.marking {
                 let queue = port.busy_until.since(now);
-                if let Some(marking) = &mut self.marking {
-                    marking.on_frame(lanes, lane, id, queue);
-                }
-                lanes.note_queue(lane, id, queue);
-                lanes.transmit(now, lane, id);
+                marking.on_frame(lanes, lane, id, queue);
             }
-            Intake::SettleIfFree if port.busy_until <= now => {
-                lanes.note_queue(lane, id, Span::ZERO);
-                lanes.transmit(now, lane, id);
-            }
-            Intake::SettleIfFree | Intake::Queue => self.queue(lanes, now, lane, id),
+            lanes.transmit(now, lane, id);
+        } else if port.intake == Intake::SettleIfFree && port.busy_until <= now {
+            Self::pass(lanes, now, lane, id);
+        } else {
+            self.offer(lanes, now, lane, id);
         }
     }
 
+    /// The same for a port of a lossless switch where nothing waits.
     #[inline(never)]
-    fn queue(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+    fn pass(lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
+        lanes.note_queue(lane, id, Span::ZERO);
+        lanes.transmit(now, lane, id);
+    }
+
+    /// The same where it is for the port's kind to say what becomes of the frame.
+    #[inline(never)]
+    fn offer(&mut self, lanes: &mut Lanes, now: Time, lane: LaneId, id: FrameId) {
         let marking = self.marking.as_deref_mut();
         match &mut self.kind {
             Kind::Lossy(ports) => ports.on_frame(lanes, marking, now, lane, id),
-            Kind::Lossless(ports) => ports.on_frame(lanes, marking, now, lane, id),
+            Kind::Lossless(ports) => {
+                // Memory of the port, its queue and the buffer is far: all three are asked for at once.
+                let frame = lanes.frames.get(id);
+                ports.prefetch(lane, frame.ingress, frame.class());
+                ports.on_frame(lanes, marking, now, lane, id);
+            }
         }
     }
 
