@@ -128,8 +128,7 @@ fn judge(results: &Results<'_>) -> Finding {
             human::percent(at_256(IRN)),
         ));
     }
-    judgement
-        .table(&["", "sixteen hosts", "over seeds", "large network", "sent again there", "of 300 MB"], rows);
+    judgement.table("| sixteen hosts | over seeds | large network | sent again there | of 300 MB", rows);
     judgement.plot("d3", &figure(results));
     judgement.finding(
         told.join("; "),

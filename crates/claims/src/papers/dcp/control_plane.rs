@@ -111,7 +111,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let others = timeouts.total() - timeouts.of(TimeoutCause::TailAck);
     judgement.must("timeouts there that are not for want of an acknowledgement", count(others).is(0));
     judgement.table(
-        &["", "trimmed", "headers lost", "acknowledgements lost", "sent again", "timeouts", "slowest flow"],
+        "| trimmed | headers lost | acknowledgements lost | sent again | timeouts | slowest flow",
         rows,
     );
     judgement.plot("d7", &figure(results));

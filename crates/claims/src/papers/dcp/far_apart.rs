@@ -159,16 +159,7 @@ fn judge(results: &Results<'_>) -> Finding {
         ));
     }
     judgement.table(
-        &[
-            "32 MB a switch, no PFC",
-            "mean",
-            "95 %",
-            "99 %",
-            "sent again",
-            "dropped",
-            "timeouts",
-            "not finished",
-        ],
+        "32 MB a switch, no PFC | mean | 95 % | 99 % | sent again | dropped | timeouts | not finished",
         rows,
     );
     judgement.finding(

@@ -206,7 +206,7 @@ fn judge(results: &Results<'_>) -> Finding {
         rows.push([vec![row.name.to_owned()], shown.to_vec()].concat());
     }
     judgement.table(
-        &["", "R1 independent of PFC", "R2 packet-level balancing", "R3 no timer", "R4 memory of the NIC"],
+        "| R1 independent of PFC | R2 packet-level balancing | R3 no timer | R4 memory of the NIC",
         rows,
     );
     judgement.finding(

@@ -74,13 +74,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let slowest = packet_rate(&mut judgement, results);
     let in_vain = exactly_once(&mut judgement, results);
     judgement.table(
-        &[
-            "",
-            "requester, in the NIC",
-            "responder, in the NIC",
-            "responder, 100 times the packets",
-            "host memory",
-        ],
+        "| requester, in the NIC | responder, in the NIC | responder, 100 times the packets | host memory",
         rows(),
     );
     judgement.plot("d8", &figure(results));

@@ -119,8 +119,8 @@ fn judge(results: &Results<'_>) -> Finding {
         };
         rows.push([vec![format!("1:{ratio}")], SCHEMES.map(cell).to_vec()].concat());
     }
-    let names: Vec<_> = ["ratio"].into_iter().chain(SCHEMES.map(|scheme| scheme.name)).collect();
-    judgement.table(&names, rows);
+    let names = SCHEMES.map(|scheme| scheme.name).join(" | ");
+    judgement.table(&format!("ratio | {names}"), rows);
     judgement.plot("d2", &figure(results));
     judgement.finding(
         told.join("; "),

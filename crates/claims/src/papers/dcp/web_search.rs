@@ -125,7 +125,7 @@ fn judge(results: &Results<'_>) -> Finding {
         "mean completion time with congestion control over that without, 128 to 1",
         number(mean_ns(many(DCP_CONTROLLED)) / mean_ns(many(DCP))).below(1.0),
     );
-    judgement.table(&["", "mean", "95 %", "99 % slowdown", "sent again", "dropped", "timeouts"], rows);
+    judgement.table("| mean | 95 % | 99 % slowdown | sent again | dropped | timeouts", rows);
     judgement.plot("d5", &figure(results));
     judgement.finding(measured(results, highest), WHY)
 }

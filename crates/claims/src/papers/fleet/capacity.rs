@@ -54,14 +54,7 @@ fn judge(results: &Results<'_>) -> Finding {
         ]);
     }
     judgement.table(
-        &[
-            "constraint",
-            "least capacity, CorrOpt",
-            "with LinkGuardian",
-            "lost at most",
-            "least ever",
-            "most in a pipe",
-        ],
+        "constraint | least capacity, CorrOpt | with LinkGuardian | lost at most | least ever | most in a pipe",
         rows,
     );
     let changes: Vec<_> = CONSTRAINTS

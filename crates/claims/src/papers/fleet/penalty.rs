@@ -47,10 +47,8 @@ fn judge(results: &Results<'_>) -> Finding {
             told(of, shown, |year| year.corropt.time.disabled),
         ]);
     }
-    judgement.table(
-        &["constraint", "CorrOpt", "with LinkGuardian", "aware", "orders", "corrupting", "under repair"],
-        rows,
-    );
+    judgement
+        .table("constraint | CorrOpt | with LinkGuardian | aware | orders | corrupting | under repair", rows);
     for (name, (constraint, of)) in FIGURES.iter().zip(CONSTRAINTS.into_iter().zip(&years.by_constraint)) {
         let Some(first) = of.first() else { continue };
         let outcomes = [first.corropt.clone(), first.both.clone()];

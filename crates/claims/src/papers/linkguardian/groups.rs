@@ -104,7 +104,7 @@ fn judge(results: &Results<'_>) -> Finding {
          longer, as printed. Whether the testbed's kernel undoes so is not printed",
     );
     judgement.bars("l12-groups", &figure(results));
-    judgement.table(&COLUMNS, rows(results));
+    judgement.table(COLUMNS, rows(results));
     let [two, one] = [TWO, ONE].map(|way| outcome(FLOW_BYTES, way));
     judgement.finding(measured(two, one, outcome(LONG_BYTES, TWO), clean), WHY)
 }
@@ -237,17 +237,8 @@ fn longer_flows(judgement: &mut Judgement, way: Way, short: &Outcome, long: &Out
     judgement.must(format!("slowest of D is longer by, {name}"), time_ns(lost(long)).at_least(lost(short)));
 }
 
-const COLUMNS: [&str; 9] = [
-    "",
-    "flows",
-    "share of affected",
-    "window reduced",
-    "sent again",
-    "pending at most",
-    "median",
-    "99 %",
-    "slowest",
-];
+const COLUMNS: &str =
+    "| flows | share of affected | window reduced | sent again | pending at most | median | 99 % | slowest";
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let mut rows = Vec::new();

@@ -93,7 +93,7 @@ fn judge(results: &Results<'_>) -> Finding {
         );
     }
     judgement.plot("l11-dctcp", &trial.figure(results, &SHOWN[..6], 0.95));
-    judgement.table(&COLUMNS, VARIANTS.iter().map(|variant| trial.row(results, variant)).collect());
+    judgement.table(COLUMNS, VARIANTS.iter().map(|variant| trial.row(results, variant)).collect());
     judgement.finding(
         format!(
             "{} % of flows are hit and {} % take longer, as a loss near the end of a flow that fills the link costs no time; the prototype gains {} at 99.9 % in order and {} non-blocking, the hardened protocol {} and {}; {in_vain}; {slower}",

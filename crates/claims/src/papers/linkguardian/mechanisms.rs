@@ -98,7 +98,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let tails = tails_of_dctcp(&mut judgement, results);
     judgement.plot("l13-rdma", &rdma.figure(results, &COLUMNS, 0.99));
     judgement.plot("l13-dctcp", &dctcp.figure(results, &COLUMNS, 0.99));
-    judgement.table(&[&[""], &COLUMNS[..], &OURS].concat(), table(results));
+    judgement.table(&[&[""], &COLUMNS[..], &OURS].concat().join("|"), table(results));
     judgement.finding(
         format!(
             "By RDMA order makes ReTx {} times better at 99 %; {at_the_edge}; with tails the slowest flow takes {} non-blocking and {} in order, {} hardened ({} with one dummy, the fewest that it takes). \

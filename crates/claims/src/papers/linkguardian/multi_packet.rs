@@ -109,7 +109,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.plot(name, &trial.figure(results, shown(trial.transport), 0.95));
     }
     rows.extend(PUBLISHED.map(published));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.finding(
         measured(results, [rdma, far, dctcp, bbr]),
         "A packet that comes late is a gap to go-back-N: the rest is sent again after a round trip, as if the packet had been lost. Only a lost tail has \

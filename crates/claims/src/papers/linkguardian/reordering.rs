@@ -161,7 +161,7 @@ fn judge(results: &Results<'_>) -> Finding {
     ));
     let [adaptive, fixed] = [near[0], near[1]].map(per_brought);
     judgement.must("sent again at 12 µs, fixed against adaptive", number(fixed).at_least(TWICE * adaptive));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.finding(measured(results), WHY)
 }
 
@@ -253,18 +253,7 @@ fn against_order(
     }
 }
 
-const COLUMNS: [&str; 10] = [
-    "",
-    "brought by the link",
-    "sent again",
-    "for each brought",
-    "recoveries",
-    "undone",
-    "median",
-    "99.9 %",
-    "slowest",
-    "goodput",
-];
+const COLUMNS: &str = "| brought by the link | sent again | for each brought | recoveries | undone | median | 99.9 % | slowest | goodput";
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {
     let summary = &outcome.summary;

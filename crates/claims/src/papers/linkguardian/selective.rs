@@ -83,7 +83,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("receiver's buffer, {unordered}"), count(buffer).is(0));
     }
     judgement.table(
-        &["", "median", "99 %", "99.9 %", "slowest", "timeouts", "sent again", "came twice", "RX buffer"],
+        "| median | 99 % | 99.9 % | slowest | timeouts | sent again | came twice | RX buffer",
         rows(results),
     );
     judgement.plot("w2", &figure(results));

@@ -95,7 +95,7 @@ fn judge(results: &Results<'_>) -> Finding {
     for (name, trial) in [("l9-rdma-16us", rdma), ("l9-rdma-30us", far), ("l9-dctcp", dctcp)] {
         judgement.plot(name, &trial.figure(results, variants(trial.transport), 0.99));
     }
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.finding(
         format!(
             "By RDMA at a round trip of 16 µs loss makes 99.9 % {} times as long ({} at 30 µs, which does not fit); the prototype gains {} in order \

@@ -104,7 +104,7 @@ fn judge(results: &Results<'_>) -> Finding {
         );
     }
     judgement.table(
-        &["", "speed", "lost", "pauses per loss", "paused per loss", "turns per loss", "sent again"],
+        "| speed | lost | pauses per loss | paused per loss | turns per loss | sent again",
         rows(results),
     );
     judgement.plot("l2", &figure(results));

@@ -225,7 +225,7 @@ fn judge(results: &Results<'_>) -> Finding {
             rows.push(row(&watched, name));
         }
     }
-    judgement.table(&HEADS, rows);
+    judgement.table(HEADS, rows);
     figures(&mut judgement, results);
     judgement.finding(measured(results), "")
 }
@@ -283,18 +283,7 @@ fn unimpressed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
     );
 }
 
-const HEADS: [&str; 10] = [
-    "",
-    "clean",
-    "corrupting",
-    "protected",
-    "sent again, corrupting",
-    "protected",
-    "queue, corrupting",
-    "protected",
-    "drops, protected",
-    "reordering buffer at most",
-];
+const HEADS: &str = "| clean | corrupting | protected | sent again, corrupting | protected | queue, corrupting | protected | drops, protected | reordering buffer at most";
 
 fn row(watched: &Watched<'_>, name: String) -> Vec<String> {
     let [clean, corrupting, protected] =

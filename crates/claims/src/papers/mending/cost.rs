@@ -126,7 +126,7 @@ fn judge(results: &Results<'_>) -> Finding {
     for (name, case) in exact(results.effort()) {
         bytes(&mut judgement, name, &case, results);
     }
-    judgement.table(&["", "added", "dummies", "NAK copies", "retransmission copies"], rows);
+    judgement.table("| added | dummies | NAK copies | retransmission copies", rows);
     judgement.finding(
         format!(
             "at most {} % in the runs of J15, {} % for 2/1/1 at 1/128 on one link; {}",

@@ -68,8 +68,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.plot(&panel.file("w1"), &figure(&panel, results));
     }
     judgement.bars("w1-bytes", &bytes(results));
-    judgement
-        .table(&["", "median", "99 %", "slowest", "timeouts", "bytes added", "TX buffer", "RX buffer"], rows);
+    judgement.table("| median | 99 % | slowest | timeouts | bytes added | TX buffer | RX buffer", rows);
     judgement.finding(
         format!(
             "Yes: over links that mend themselves the median, 99 % and the slowest flow are at most {} times those without loss. At β = 1e-3 and \

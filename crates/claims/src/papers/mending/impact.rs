@@ -93,7 +93,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let numbers = [("U = 0.1", time_ns(worst[0][quantile])), ("U = 0.6", time_ns(worst[1][quantile]))];
         judgement.must(format!("{name} at β = 1e-3"), ascending(&numbers, 0.0));
     }
-    judgement.table(&["", "median", "99.9 %", "above 10 ms", "timeouts"], rows);
+    judgement.table("| median | 99.9 % | above 10 ms | timeouts", rows);
     judgement.finding(
         measured.join("; "),
         "A timeout of 67 ms stops the queue pair and all flows behind: at a higher load there are more of them, and they take longer to \

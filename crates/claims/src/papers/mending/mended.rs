@@ -84,7 +84,7 @@ fn judge(results: &Results<'_>) -> Finding {
         }
         judgement.plot(&panel.file("j15"), &panel.figure(results, curves));
     }
-    judgement.table(&["", "median", "90 %", "99 %", "99.9 %", "timeouts", "link busy"], rows);
+    judgement.table("| median | 90 % | 99 % | 99.9 % | timeouts | link busy", rows);
     judgement.finding(
         format!(
             "All and NoLoss are at most {} % of the flows apart and the slowest flows {} times as long, but at β = 1e-3 and U = 0.6, \
