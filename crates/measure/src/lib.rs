@@ -31,6 +31,9 @@
 //! The crate is pure: no clock, no I/O, nothing that differs from one machine to the next. Logarithms and the like
 //! come from `libm` rather than from the platform, so that a summary has the same bytes everywhere.
 
+#[macro_use]
+mod counters;
+
 mod added;
 mod collector;
 mod congestion;
