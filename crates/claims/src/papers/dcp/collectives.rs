@@ -112,10 +112,8 @@ fn judge(results: &Results<'_>) -> Finding {
                 largest.map_or_else(String::new, |outcome| human::time_ns(job_ns(outcome))),
             ]);
         }
-        judgement.must(
-            format!("{name}: mean reduction against go-back-N over ECMP"),
-            fraction(mean).at_least(MEAN),
-        );
+        let what = format!("{name}: mean reduction against go-back-N over ECMP");
+        judgement.must(what, fraction(mean).at_least(MEAN));
         judgement.must(format!("{name}: largest reduction"), fraction(most_reduced).at_least(most));
         told.push(format!(
             "{name}: {} % less than go-back-N over ECMP on sixteen hosts, mean of {} seeds ({} % to {} %); on the large network {} % less, and {} % less than with PFC, {} % less than IRN",

@@ -220,10 +220,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.printed(what(GIVEN.us), fraction(at(GIVEN)).near(wanted, NEAR), REASON);
     }
     for (trial, column) in fitting().into_iter().zip(COLUMNS.iter().rev()) {
-        judgement.must(
-            format!("share without protection, {}, {} µs", shown(trial.loss), trial.round_trip.us),
-            fraction(trial.share(results)).near(column.none / CLEAN_GBPS, NEAR),
-        );
+        let what = format!("share without protection, {}, {} µs", shown(trial.loss), trial.round_trip.us);
+        judgement.must(what, fraction(trial.share(results)).near(column.none / CLEAN_GBPS, NEAR));
     }
     let falling: Vec<_> = COLUMNS.iter().rev().map(|column| none(GIVEN, column.loss)).collect();
     let names: Vec<_> = falling.iter().map(|trial| shown(trial.loss)).collect();
@@ -330,20 +328,14 @@ fn measured(results: &Results<'_>) -> String {
             human::count(sum(|outcome| outcome.summary.protection.missed))
         )
     };
+    let [none, lg, lg_nb, hardened, hardened_nb] = [NONE, LG, LG_NB, HARDENED, HARDENED_NB].map(of);
+    let [again, again_nb, again_hardened] = [LG, LG_NB, HARDENED_NB].map(again);
     format!(
-        "In Gb/s of {:.2}, at 1e-5 to 1e-2 and 30 µs: without protection {} (by RFC 9438, from 1e-4 on, {}); LinkGuardian {}, NB {}; hardened {}, NB {}. Without protection {}. Packets that hosts send again \
-         for frames that the link loses, at 1e-3: in order {}, NB {}, hardened NB {}",
+        "In Gb/s of {:.2}, at 1e-5 to 1e-2 and 30 µs: without protection {none} (by RFC 9438, from 1e-4 on, {}); LinkGuardian {lg}, NB {lg_nb}; hardened {hardened}, NB {hardened_nb}. Without protection {}. Packets that hosts send again \
+         for frames that the link loses, at 1e-3: in order {again}, NB {again_nb}, hardened NB {again_hardened}",
         clean().goodput(results)[0] / 1e9,
-        of(NONE),
         by_rfc.join(", "),
-        of(LG),
-        of(LG_NB),
-        of(HARDENED),
-        of(HARDENED_NB),
         fits.join(", "),
-        again(LG),
-        again(LG_NB),
-        again(HARDENED_NB),
     )
 }
 

@@ -263,10 +263,8 @@ fn spared(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
     let dropped = sum(FORWARD, Metric::DroppedFrames);
     let again = sum(OUT, Metric::RetransmittedPackets).saturating_sub(dropped);
     let lost = sum(FORWARD, Metric::CorruptedFrames);
-    judgement.must(
-        format!("sent again for each frame lost, protected, {name}"),
-        number(again as f64 / lost.max(1) as f64).at_most(0.01),
-    );
+    let what = format!("sent again for each frame lost, protected, {name}");
+    judgement.must(what, number(again as f64 / lost.max(1) as f64).at_most(0.01));
     let most = watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
     judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(KEPT_BYTES));
 }

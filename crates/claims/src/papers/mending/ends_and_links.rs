@@ -112,10 +112,8 @@ fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'
     let at_99 = |curve| exact_ns(panel.of(results, curve), 0.99);
     let [ends, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
     judgement.must(format!("All against NoLoss at 99 %, {}", panel.name()), number(ends).at_least(WORSE));
-    judgement.must(
-        format!("LinksNb against All at 99 %, {}", panel.name()),
-        number(unordered / ends).at_least(1.0),
-    );
+    let what = format!("LinksNb against All at 99 %, {}", panel.name());
+    judgement.must(what, number(unordered / ends).at_least(1.0));
     format!(
         "99 % of {} take {} times as long with links mended, {} without order, {} with ends mended",
         panel.table.name(),

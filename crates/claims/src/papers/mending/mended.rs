@@ -163,10 +163,8 @@ fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
 fn causes(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
     let timeouts = &panel.of(results, NONE).summary.timeouts;
     let twice = timeouts.of(TimeoutCause::Twice) as f64 / timeouts.total().max(1) as f64;
-    judgement.must(
-        format!("packets lost twice, of all timeouts with None, {}", panel.name()),
-        fraction(twice).at_least(MOSTLY),
-    );
+    let what = format!("packets lost twice, of all timeouts with None, {}", panel.name());
+    judgement.must(what, fraction(twice).at_least(MOSTLY));
 }
 
 fn single(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curves: &[&'static str]) {

@@ -90,10 +90,8 @@ fn judge(results: &Results<'_>) -> Finding {
         ];
         let name = format!("{packets} packets");
         let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
-        judgement.must(
-            format!("timeouts with NAK copies, as many as without, {name}"),
-            count(with).about(without as f64, OF_NO_USE),
-        );
+        let what = format!("timeouts with NAK copies, as many as without, {name}");
+        judgement.must(what, count(with).about(without as f64, OF_NO_USE));
         judgement.must(format!("second losses left by copies, {name}"), fraction(twice).at_most(TWICE_LEFT));
         judgement.must(format!("tails left by a dummy, {name}"), fraction(tails).at_most(tails_left));
         let unfinished =
