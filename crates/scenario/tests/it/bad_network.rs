@@ -118,18 +118,8 @@ fn protection_that_cannot_be_is_refused() {
 #[test]
 fn shapes_of_blocks_that_cannot_be_are_refused() {
     let by = |by: &str| format!("{GOOD}[[protect]]\nlinks = \"switches\"\nby = \"{by}\"\n");
-    for wrong in [
-        "fec",
-        "fec()",
-        "fec(25)",
-        "fec(0,1)",
-        "fec(25,0)",
-        "fec(255,1)",
-        "fec(1,300)",
-        "fec(5,1",
-        "wharf(5,1)",
-        "fec(-5,1)",
-    ] {
+    let shapes = "fec fec() fec(25) fec(0,1) fec(25,0) fec(255,1) fec(1,300) fec(5,1 wharf(5,1) fec(-5,1)";
+    for wrong in shapes.split(' ') {
         let said = refusal(&by(wrong));
         assert!(
             said.starts_with(&format!("s.toml:19:6: nothing mends a link by `{wrong}`; expected ")),

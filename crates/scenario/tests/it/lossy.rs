@@ -94,9 +94,9 @@ fn groups_that_cannot_be_are_refused_with_what_can() {
     assert_eq!(refusal(&large), "s.toml:7:1: 40GB are sent in messages of 5GB; at most 2GiB each");
     assert_refused(
         |[fields]| format!("{GOOD}{FLOWS}{fields}\n"),
-        r#"
+        "
         rounds = 3 | s.toml:7:1: flows that begin again and again need `every` and `rounds` above 1; give both, or none
-    "#,
+    ",
     );
     assert_refused(
         reduce,

@@ -105,7 +105,7 @@ fn values_of_the_command_line_are_toml_or_plain_text() {
 #[test]
 fn an_override_is_blamed_for_what_it_breaks() {
     assert_said(
-        r#"
+        "
         transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
         topology.k=3 | --set topology.k=3: no fat-tree has k = 3; expected an even number from 2 to 128
         transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
@@ -116,7 +116,7 @@ fn an_override_is_blamed_for_what_it_breaks() {
         title.x=0 | --set title.x=0: `title` is a string; it has no fields
         transport..x=0 | --set transport..x=0: `transport..x` is not a path; write one such as `transport.recovery`
         workload.0.dst=h99 | --set workload.0.dst=h99: unknown host `h99`; the hosts are h0 to h15
-    "#,
+    ",
         |[set]| load("x", TEXT, &sets(&[set])).unwrap_err().to_string(),
     );
 }
