@@ -33,6 +33,8 @@
 
 #[macro_use]
 mod counters;
+#[macro_use]
+mod keyed;
 
 mod added;
 mod collector;
