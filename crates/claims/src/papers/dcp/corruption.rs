@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{fraction, number, shown};
+use crate::ledger::number::{fraction, number, shown, spread};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -64,12 +64,7 @@ fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Ou
 /// The mean over seeds, the least and the most.
 fn goodput(results: &Results<'_>, scheme: &str, rate: f64) -> [f64; 3] {
     let all = outcomes(results, scheme, rate);
-    let all = || all.iter().map(|outcome| outcome.summary.goodput_bps as f64);
-    [
-        all().sum::<f64>() / all().count() as f64,
-        all().fold(f64::INFINITY, f64::min),
-        all().fold(0.0, f64::max),
-    ]
+    spread(all.iter().map(|outcome| outcome.summary.goodput_bps as f64))
 }
 
 fn kept(results: &Results<'_>, scheme: &str, rate: f64) -> f64 {

@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::stream::{HARDENED, HARDENED_NB, LG, LG_NB, NONE, Stream};
-use crate::ledger::number::{ascending, fraction, number, rate_bps, shown};
+use crate::ledger::number::{ascending, fraction, number, rate_bps, shown, spread};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
 
@@ -145,10 +145,7 @@ impl Trial {
 
     /// Mean, least and most of all seeds, in bits per second.
     fn goodput(&self, results: &Results<'_>) -> [f64; 3] {
-        let all: Vec<_> =
-            self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64).collect();
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        [mean, all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max)]
+        spread(self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64))
     }
 
     /// Of what ours could be without loss.
