@@ -156,18 +156,9 @@ fn daemon(chain: &Chain, redis: &Redis, end: usize) -> Result<Part, Error> {
     let file = directory.join(format!("{node}.toml"));
     fs::write(&file, text).map_err(|error| Error::file(&error))?;
     let name = if end == 0 { "daemon at A" } else { "daemon at B" };
-    let arguments: Vec<String> = [
-        "monitor",
-        "run",
-        "--log",
-        "json",
-        "--config",
-        &file.to_string_lossy(),
-        "--run-dir",
-        &directory.to_string_lossy(),
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let (config, run_dir) = (file.to_string_lossy(), directory.to_string_lossy());
+    let arguments = ["monitor", "run", "--log", "json", "--config", &config, "--run-dir", &run_dir];
+    let arguments = arguments.map(str::to_owned);
     Part::start(chain.lab(), name, &arguments, chain.middle(), directory, file)
 }
 

@@ -1,7 +1,5 @@
 //! What protection adds to the traffic.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 
 /// Frames that mechanisms add, apart from what is sent again after a loss. Counted where they are made.
@@ -62,20 +60,9 @@ impl Added {
     }
 }
 
-impl AddAssign for Frames {
-    fn add_assign(&mut self, other: Self) {
-        self.frames += other.frames;
-        self.bytes += other.bytes;
-    }
-}
+add_counters!(Frames; sum frames, bytes);
 
-impl AddAssign for Added {
-    fn add_assign(&mut self, other: Self) {
-        self.dummies += other.dummies;
-        self.repeats += other.repeats;
-        self.nak_copies += other.nak_copies;
-        self.retransmission_copies += other.retransmission_copies;
-        self.false_matches += other.false_matches;
-        self.overwritten_registers += other.overwritten_registers;
-    }
-}
+add_counters!(
+    Added;
+    sum dummies, repeats, nak_copies, retransmission_copies, false_matches, overwritten_registers
+);

@@ -170,31 +170,12 @@ impl Collector {
     }
 }
 
-impl std::ops::AddAssign for Counters {
-    fn add_assign(&mut self, other: Self) {
-        self.timeouts += other.timeouts;
-        self.packets_sent += other.packets_sent;
-        self.packet_hops += other.packet_hops;
-        self.events += other.events;
-        self.extra_bytes += other.extra_bytes;
-        self.retransmitted_packets += other.retransmitted_packets;
-        self.retransmitted_bytes += other.retransmitted_bytes;
-        self.added += other.added;
-        self.protection += other.protection;
-        self.flow_control += other.flow_control;
-        self.congestion += other.congestion;
-        self.trims += other.trims;
-        self.deadlocks += other.deadlocks;
-        self.naks += other.naks;
-        self.nak_copies += other.nak_copies;
-        self.corrupted_frames += other.corrupted_frames;
-        self.dropped_frames.buffer += other.dropped_frames.buffer;
-        self.dropped_frames.ttl += other.dropped_frames.ttl;
-        self.dropped_frames.late += other.dropped_frames.late;
-        self.dropped_frames.remedy += other.dropped_frames.remedy;
-        self.simulated_ps += other.simulated_ps;
-    }
-}
+add_counters!(
+    Counters;
+    sum timeouts, packets_sent, packet_hops, events, extra_bytes, retransmitted_packets,
+    retransmitted_bytes, added, protection, flow_control, congestion, trims, deadlocks, naks, nak_copies,
+    corrupted_frames, dropped_frames, simulated_ps
+);
 
 /// Bit/s, rounded down; 0 where no time passed.
 fn goodput_bps(bytes: u128, ps: u64) -> u64 {

@@ -1,7 +1,5 @@
 //! What marks and congestion control did.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 
 /// Sums over all ports and hosts. All zero where nothing is marked.
@@ -16,10 +14,4 @@ pub struct Congestion {
     pub cnps_received: u64,
 }
 
-impl AddAssign for Congestion {
-    fn add_assign(&mut self, other: Self) {
-        self.marked += other.marked;
-        self.cnps_sent += other.cnps_sent;
-        self.cnps_received += other.cnps_received;
-    }
-}
+add_counters!(Congestion; sum marked, cnps_sent, cnps_received);

@@ -1,7 +1,5 @@
 //! Ports that waited for each other in a circle, and what was done about it.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 
 /// Counts of a run. All zero without lossless switches, but for what is seen of loops.
@@ -68,30 +66,12 @@ impl Deadlocks {
     }
 }
 
-impl AddAssign for Deadlocks {
-    fn add_assign(&mut self, other: Self) {
-        self.found += other.found;
-        self.resolved += other.resolved;
-        self.closed_ns = earlier(self.closed_ns, other.closed_ns);
-        self.stood_ns += other.stood_ns;
-        self.storms += other.storms;
-        self.false_storms += other.false_storms;
-        self.flushed_frames += other.flushed_frames;
-        self.probes += other.probes;
-        self.proofs += other.proofs;
-        self.false_proofs += other.false_proofs;
-        self.drained_frames += other.drained_frames;
-        self.demoted_frames += other.demoted_frames;
-        self.repeated_frames += other.repeated_frames;
-        self.looped_frames += other.looped_frames;
-        self.repeat_alarm_ns = earlier(self.repeat_alarm_ns, other.repeat_alarm_ns);
-        self.expiry_alarm_ns = earlier(self.expiry_alarm_ns, other.expiry_alarm_ns);
-    }
-}
-
-fn earlier(a: Option<u64>, b: Option<u64>) -> Option<u64> {
-    a.into_iter().chain(b).min()
-}
+add_counters!(
+    Deadlocks;
+    sum found, resolved, stood_ns, storms, false_storms, flushed_frames, probes, proofs, false_proofs,
+    drained_frames, demoted_frames, repeated_frames, looped_frames;
+    first closed_ns, repeat_alarm_ns, expiry_alarm_ns
+);
 
 /// A deadlock by the names of its ports.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

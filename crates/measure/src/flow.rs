@@ -61,24 +61,26 @@ pub struct TcpTrouble {
     pub twice: u32,
 }
 
-/// How a flow ended. Nothing hangs: what cannot finish ends with a reason.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum Outcome {
-    /// Every work request completed.
-    Finished = 0,
-    /// The timer fired more often than `retry_cnt` allows (IBA 9.9.2.1.1).
-    RetryExceeded = 1,
-    /// The responder was not ready more often than `rnr_retry` allows.
-    RnrRetryExceeded = 2,
-    /// The responder refused the request.
-    RemoteError = 3,
-    /// The run ended first.
-    TimeLimit = 4,
-    /// Nothing was left that could have moved the flow on.
-    Stalled = 5,
-    /// Ports of lossless switches waited for each other in a circle, which ended the run.
-    Deadlock = 6,
+keyed! {
+    /// How a flow ended. Nothing hangs: what cannot finish ends with a reason.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    #[repr(u8)]
+    Outcome {
+        /// Every work request completed.
+        Finished = "finished",
+        /// The timer fired more often than `retry_cnt` allows (IBA 9.9.2.1.1).
+        RetryExceeded = "retry_exceeded",
+        /// The responder was not ready more often than `rnr_retry` allows.
+        RnrRetryExceeded = "rnr_retry_exceeded",
+        /// The responder refused the request.
+        RemoteError = "remote_error",
+        /// The run ended first.
+        TimeLimit = "time_limit",
+        /// Nothing was left that could have moved the flow on.
+        Stalled = "stalled",
+        /// Ports of lossless switches waited for each other in a circle, which ended the run.
+        Deadlock = "deadlock",
+    }
 }
 
 impl FlowRow {
@@ -101,30 +103,6 @@ impl FlowRow {
 }
 
 impl Outcome {
-    /// Every outcome, in order of its code.
-    pub const ALL: [Self; 7] = [
-        Self::Finished,
-        Self::RetryExceeded,
-        Self::RnrRetryExceeded,
-        Self::RemoteError,
-        Self::TimeLimit,
-        Self::Stalled,
-        Self::Deadlock,
-    ];
-
-    /// The name in files: `retry_exceeded`.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::RetryExceeded => "retry_exceeded",
-            Self::RnrRetryExceeded => "rnr_retry_exceeded",
-            Self::RemoteError => "remote_error",
-            Self::TimeLimit => "time_limit",
-            Self::Stalled => "stalled",
-            Self::Deadlock => "deadlock",
-        }
-    }
-
     /// The reason, for people.
     pub const fn reason(self) -> &'static str {
         match self {

@@ -1,7 +1,5 @@
 //! What lossless switches did.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 
 /// Sums over all lossless switches, but for the buffers: those are the largest of any switch. All zero without one.
@@ -36,20 +34,9 @@ pub struct FlowControl {
     pub headroom_bytes_max: u64,
 }
 
-impl AddAssign for FlowControl {
-    fn add_assign(&mut self, other: Self) {
-        self.pauses += other.pauses;
-        self.refreshes += other.refreshes;
-        self.resumes += other.resumes;
-        self.frames += other.frames;
-        self.received += other.received;
-        self.corrupted += other.corrupted;
-        self.paused_ns += other.paused_ns;
-        self.paused_ports += other.paused_ports;
-        self.paused_hosts += other.paused_hosts;
-        self.lossless_dropped += other.lossless_dropped;
-        self.lossy_dropped += other.lossy_dropped;
-        self.buffer_bytes_max = self.buffer_bytes_max.max(other.buffer_bytes_max);
-        self.headroom_bytes_max = self.headroom_bytes_max.max(other.headroom_bytes_max);
-    }
-}
+add_counters!(
+    FlowControl;
+    sum pauses, refreshes, resumes, frames, received, corrupted, paused_ns, paused_ports, paused_hosts,
+    lossless_dropped, lossy_dropped;
+    max buffer_bytes_max, headroom_bytes_max
+);

@@ -31,6 +31,11 @@
 //! The crate is pure: no clock, no I/O, nothing that differs from one machine to the next. Logarithms and the like
 //! come from `libm` rather than from the platform, so that a summary has the same bytes everywhere.
 
+#[macro_use]
+mod counters;
+#[macro_use]
+mod keyed;
+
 mod added;
 mod collector;
 mod congestion;

@@ -100,30 +100,12 @@ impl Protection {
     }
 }
 
-impl AddAssign for Protection {
-    fn add_assign(&mut self, other: Self) {
-        self.protected += other.protected;
-        self.header_bytes += other.header_bytes;
-        self.resent += other.resent;
-        self.own += other.own;
-        self.handed_on += other.handed_on;
-        self.notifications += other.notifications;
-        self.missed += other.missed;
-        self.recovered += other.recovered;
-        self.lost += other.lost;
-        self.duplicates += other.duplicates;
-        self.unkept += other.unkept;
-        self.refused += other.refused;
-        self.overflowed += other.overflowed;
-        self.pauses += other.pauses;
-        self.paused_ns += other.paused_ns;
-        self.tx_passes += other.tx_passes;
-        self.rx_passes += other.rx_passes;
-        self.delays += other.delays;
-        self.tx_buffer_bytes_max = self.tx_buffer_bytes_max.max(other.tx_buffer_bytes_max);
-        self.rx_buffer_bytes_max = self.rx_buffer_bytes_max.max(other.rx_buffer_bytes_max);
-    }
-}
+add_counters!(
+    Protection;
+    sum protected, header_bytes, resent, own, handed_on, notifications, missed, recovered, lost, duplicates,
+    unkept, refused, overflowed, pauses, paused_ns, tx_passes, rx_passes, delays;
+    max tx_buffer_bytes_max, rx_buffer_bytes_max
+);
 
 #[cfg(test)]
 mod tests {

@@ -175,6 +175,8 @@ pub struct Dropped {
     pub remedy: u64,
 }
 
+add_counters!(Dropped; sum buffer, ttl, late, remedy);
+
 impl Dropped {
     /// Of all reasons.
     pub const fn total(&self) -> u64 {

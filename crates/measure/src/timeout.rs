@@ -7,37 +7,25 @@ use std::ops::AddAssign;
 use serde::de::{Deserialize, Deserializer, Error as _};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-/// What kept the requester waiting until its timer fired: the four patterns of JCST §3.1, and the rest. The rule
-/// looks at the oldest unacknowledged PSN `p`, the responder's expected PSN and the NAKs between them.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum TimeoutCause {
-    /// The responder still expects `p` and has sent no NAK: nothing followed `p` that could have shown the gap.
-    TailPacket,
-    /// The responder is past `p`: only the acknowledgement was lost.
-    TailAck,
-    /// The responder asked for `p`, and the NAK was lost; it asks only once.
-    Nak,
-    /// The NAK arrived, and what was sent again was lost again.
-    Twice,
-    /// Anything else: a timer shorter than the queues, a lost READ request, …
-    Other,
+keyed! {
+    /// What kept the requester waiting until its timer fired: the four patterns of JCST §3.1, and the rest. The rule
+    /// looks at the oldest unacknowledged PSN `p`, the responder's expected PSN and the NAKs between them.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+    TimeoutCause {
+        /// The responder still expects `p` and has sent no NAK: nothing followed `p` that could have shown the gap.
+        TailPacket = "tail_packet",
+        /// The responder is past `p`: only the acknowledgement was lost.
+        TailAck = "tail_ack",
+        /// The responder asked for `p`, and the NAK was lost; it asks only once.
+        Nak = "nak",
+        /// The NAK arrived, and what was sent again was lost again.
+        Twice = "twice",
+        /// Anything else: a timer shorter than the queues, a lost READ request, …
+        Other = "other",
+    }
 }
 
 impl TimeoutCause {
-    /// Every cause, in the order of tables and drawings.
-    pub const ALL: [Self; 5] = [Self::TailPacket, Self::TailAck, Self::Nak, Self::Twice, Self::Other];
-
-    /// The name in files.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::TailPacket => "tail_packet",
-            Self::TailAck => "tail_ack",
-            Self::Nak => "nak",
-            Self::Twice => "twice",
-            Self::Other => "other",
-        }
-    }
-
     /// The name for people.
     pub const fn name(self) -> &'static str {
         match self {

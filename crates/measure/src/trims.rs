@@ -1,7 +1,5 @@
 //! What switches that trim packets did.
 
-use std::ops::AddAssign;
-
 use serde::{Deserialize, Serialize};
 
 /// Of one port, or sums over all ports. All zero where nothing is trimmed.
@@ -35,11 +33,4 @@ impl Trims {
     }
 }
 
-impl AddAssign for Trims {
-    fn add_assign(&mut self, other: Self) {
-        self.trimmed += other.trimmed;
-        self.headers_dropped += other.headers_dropped;
-        self.acks_dropped += other.acks_dropped;
-        self.others_dropped += other.others_dropped;
-    }
-}
+add_counters!(Trims; sum trimmed, headers_dropped, acks_dropped, others_dropped);

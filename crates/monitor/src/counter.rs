@@ -114,24 +114,8 @@ counters! {
 
 impl Counter {
     /// Codewords by how many of their symbols were wrong and could be corrected: from none on.
-    pub const FEC_SYMBOLS: [Self; 16] = [
-        Self::FecSymbols0,
-        Self::FecSymbols1,
-        Self::FecSymbols2,
-        Self::FecSymbols3,
-        Self::FecSymbols4,
-        Self::FecSymbols5,
-        Self::FecSymbols6,
-        Self::FecSymbols7,
-        Self::FecSymbols8,
-        Self::FecSymbols9,
-        Self::FecSymbols10,
-        Self::FecSymbols11,
-        Self::FecSymbols12,
-        Self::FecSymbols13,
-        Self::FecSymbols14,
-        Self::FecSymbols15,
-    ];
+    pub const FEC_SYMBOLS: [Self; 16] =
+        *Self::ALL.split_at(Self::FecSymbols0 as usize).1.first_chunk().expect("they stand together");
 
     /// The counter with this name.
     pub fn named(name: &str) -> Option<Self> {

@@ -28,6 +28,9 @@
 //! - [`pfc`]: priority flow control of a switch: what its neighbours may still send, and what they are told.
 //! - [`cc`]: congestion control, which tells a host when a queue pair may send next.
 
+#[macro_use]
+mod counters;
+
 pub mod cc;
 pub mod dcp;
 pub mod engine;

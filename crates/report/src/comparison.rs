@@ -40,6 +40,14 @@ impl Columns<'_> {
         self.columns.last_mut().expect("one was just added").is_number = true;
     }
 
+    fn count(&mut self, heading: &'static str, meaning: &'static str, of: fn(&VariantSummary) -> u64) {
+        self.number(heading, meaning, |variant| human::count(of(variant)));
+    }
+
+    fn bytes(&mut self, heading: &'static str, meaning: &'static str, of: fn(&VariantSummary) -> u64) {
+        self.number(heading, meaning, |variant| human::bytes(of(variant) as f64));
+    }
+
     /// A completion time; nothing where no flow finished.
     fn fct(&mut self, heading: &'static str, meaning: &'static str, pick: impl Fn(&Quantiles) -> f64) {
         self.number(heading, meaning, |variant| {
@@ -66,17 +74,15 @@ pub(crate) fn columns(variants: &[VariantSummary]) -> Vec<Column> {
     });
     table
         .text("timeouts", "retransmission timers that fired, and why", |variant| timeouts(&variant.timeouts));
-    table.number("resent", "frame bytes sent again", |variant| {
-        human::bytes(variant.retransmitted_bytes as f64)
-    });
+    table.bytes("resent", "frame bytes sent again", |of| of.retransmitted_bytes);
     if table.any(|variant| variant.extra_bytes) {
-        table.number("extra", "frame bytes beyond the first copy of each packet and its ACKs", |variant| {
-            human::bytes(variant.extra_bytes as f64)
+        table.bytes("extra", "frame bytes beyond the first copy of each packet and its ACKs", |of| {
+            of.extra_bytes
         });
     }
     if table.any(|variant| variant.flow_control.pauses) {
-        table.number("pauses", "times that a lossless switch told a neighbour to stop", |variant| {
-            human::count(variant.flow_control.pauses)
+        table.count("pauses", "times that a lossless switch told a neighbour to stop", |of| {
+            of.flow_control.pauses
         });
     }
     if table.any(|variant| variant.trims.trimmed + variant.trims.dropped()) {
@@ -101,16 +107,11 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
         format!("{fraction} % ({low}–{high} %)")
     });
     table.fct("mean", "mean flow completion time", |fct| fct.mean);
-    table.number("packets", "packets that hosts sent", |variant| human::count(variant.packets_sent));
-    table.number("packet-hops", "packets times links crossed", |variant| human::count(variant.packet_hops));
-    table
-        .number("corrupted", "frames that links corrupted", |variant| human::count(variant.corrupted_frames));
-    table.number("dropped", "intact frames that nodes dropped", |variant| {
-        human::count(variant.dropped_frames.total())
-    });
-    table.number("resent packets", "data packets sent again", |variant| {
-        human::count(variant.retransmitted_packets)
-    });
+    table.count("packets", "packets that hosts sent", |of| of.packets_sent);
+    table.count("packet-hops", "packets times links crossed", |of| of.packet_hops);
+    table.count("corrupted", "frames that links corrupted", |of| of.corrupted_frames);
+    table.count("dropped", "intact frames that nodes dropped", |of| of.dropped_frames.total());
+    table.count("resent packets", "data packets sent again", |of| of.retransmitted_packets);
     if table.any(|variant| variant.protection.protected) {
         protection(&mut table);
     }
@@ -118,16 +119,12 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
         flow_control(&mut table);
     }
     if table.any(|variant| variant.congestion.marked) {
-        table.number("marked", "frames that switches marked, by ECN", |variant| {
-            human::count(variant.congestion.marked)
-        });
-        table.number("CNPs", "congestion notifications that receivers sent", |variant| {
-            human::count(variant.congestion.cnps_sent)
-        });
+        table.count("marked", "frames that switches marked, by ECN", |of| of.congestion.marked);
+        table.count("CNPs", "congestion notifications that receivers sent", |of| of.congestion.cnps_sent);
     }
     if table.any(|variant| variant.trims.acks_dropped) {
-        table.number("ACKs dropped", "acknowledgements that met a queue above the threshold", |variant| {
-            human::count(variant.trims.acks_dropped)
+        table.count("ACKs dropped", "acknowledgements that met a queue above the threshold", |of| {
+            of.trims.acks_dropped
         });
     }
     if table.any(|variant| {
@@ -135,27 +132,25 @@ pub(crate) fn more_columns(variants: &[VariantSummary]) -> Vec<Column> {
     }) {
         deadlocks(&mut table);
     }
-    table.number("events", "events that the simulator handled", |variant| human::count(variant.events));
+    table.count("events", "events that the simulator handled", |of| of.events);
     table.number("simulated", "simulated time", |variant| human::time_ns(variant.simulated_ns as f64));
     table.columns
 }
 
 /// What protected links did.
 fn protection(table: &mut Columns<'_>) {
-    table.number("link: missed", "frames that the ends of protected links found missing", |variant| {
-        human::count(variant.protection.missed)
+    table.count("link: missed", "frames that the ends of protected links found missing", |of| {
+        of.protection.missed
     });
-    table.number("link: lost", "of these, frames that were given up", |variant| {
-        human::count(variant.protection.lost)
+    table.count("link: lost", "of these, frames that were given up", |of| of.protection.lost);
+    table.bytes("link: extra", "bytes of link headers, copies and frames of the links' own", |of| {
+        of.protection.bytes()
     });
-    table.number("link: extra", "bytes of link headers, copies and frames of the links' own", |variant| {
-        human::bytes(variant.protection.bytes() as f64)
+    table.bytes("link: tx buffer", "most bytes that any sending end kept", |of| {
+        of.protection.tx_buffer_bytes_max
     });
-    table.number("link: tx buffer", "most bytes that any sending end kept", |variant| {
-        human::bytes(variant.protection.tx_buffer_bytes_max as f64)
-    });
-    table.number("link: rx buffer", "most bytes that waited at any receiving end", |variant| {
-        human::bytes(variant.protection.rx_buffer_bytes_max as f64)
+    table.bytes("link: rx buffer", "most bytes that waited at any receiving end", |of| {
+        of.protection.rx_buffer_bytes_max
     });
 }
 
@@ -166,23 +161,15 @@ fn flow_control(table: &mut Columns<'_>) {
         "how long ports had to hold a class, each port and class counted",
         |variant| human::time_ns(variant.flow_control.paused_ns as f64),
     );
-    table.number("pfc: hosts", "hosts that were ever paused", |variant| {
-        human::count(variant.flow_control.paused_hosts)
+    table.count("pfc: hosts", "hosts that were ever paused", |of| of.flow_control.paused_hosts);
+    table.count("pfc: frames", "PFC frames that switches sent", |of| of.flow_control.frames);
+    table.count("pfc: corrupted", "of these, frames that links corrupted", |of| of.flow_control.corrupted);
+    table.count("lossless drops", "frames of lossless classes dropped for want of room", |of| {
+        of.flow_control.lossless_dropped
     });
-    table.number("pfc: frames", "PFC frames that switches sent", |variant| {
-        human::count(variant.flow_control.frames)
-    });
-    table.number("pfc: corrupted", "of these, frames that links corrupted", |variant| {
-        human::count(variant.flow_control.corrupted)
-    });
-    table.number("lossless drops", "frames of lossless classes dropped for want of room", |variant| {
-        human::count(variant.flow_control.lossless_dropped)
-    });
-    table.number("pfc: buffer", "most bytes that lay in any switch", |variant| {
-        human::bytes(variant.flow_control.buffer_bytes_max as f64)
-    });
-    table.number("pfc: headroom", "most bytes in the headroom of any port and class", |variant| {
-        human::bytes(variant.flow_control.headroom_bytes_max as f64)
+    table.bytes("pfc: buffer", "most bytes that lay in any switch", |of| of.flow_control.buffer_bytes_max);
+    table.bytes("pfc: headroom", "most bytes in the headroom of any port and class", |of| {
+        of.flow_control.headroom_bytes_max
     });
 }
 
@@ -225,14 +212,12 @@ pub(crate) fn groups(variants: &[VariantSummary]) -> Vec<[String; 2]> {
 
 /// What switches that trim did.
 fn trims(table: &mut Columns<'_>) {
-    table.number("trimmed", "packets that switches cut to their headers", |variant| {
-        human::count(variant.trims.trimmed)
+    table.count("trimmed", "packets that switches cut to their headers", |of| of.trims.trimmed);
+    table.count("headers lost", "header-only packets for which a control queue had no room", |of| {
+        of.trims.headers_dropped
     });
-    table.number("headers lost", "header-only packets for which a control queue had no room", |variant| {
-        human::count(variant.trims.headers_dropped)
-    });
-    table.number("lost in silence", "other packets that were dropped above the threshold", |variant| {
-        human::count(variant.trims.others_dropped)
+    table.count("lost in silence", "other packets that were dropped above the threshold", |of| {
+        of.trims.others_dropped
     });
 }
 
@@ -252,9 +237,7 @@ fn deadlocks(table: &mut Columns<'_>) {
     table.number("stood", "how long deadlocks stood", |variant| {
         human::time_ns(variant.deadlocks.stood_ns as f64)
     });
-    table.number("given up", "frames that remedies dropped", |variant| {
-        human::count(variant.deadlocks.dropped_frames())
-    });
+    table.count("given up", "frames that remedies dropped", |of| of.deadlocks.dropped_frames());
     table.number(
         "storms",
         "storms that watchdogs called, and how many of them while no deadlock stood",

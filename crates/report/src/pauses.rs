@@ -96,12 +96,10 @@ impl Canvas {
     }
 
     fn text(&mut self, class: &str, x: f64, y: f64, anchor: &str, text: &str) {
+        let (x, y, text) = (At(x), At(y), Escaped(text));
         let _ = writeln!(
             self.svg,
-            "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-            At(x),
-            At(y),
-            Escaped(text)
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>"
         );
     }
 
@@ -141,11 +139,10 @@ impl Canvas {
                 last = count;
             }
         }
+        let (right, bottom) = (At(self.x(self.end_ns)), At(base));
         let _ = writeln!(
             self.svg,
-            "<path d=\"{path}H{}V{}Z\" style=\"fill:var(--c0);fill-opacity:.25;stroke:var(--c0)\"/>",
-            At(self.x(self.end_ns)),
-            At(base)
+            "<path d=\"{path}H{right}V{bottom}Z\" style=\"fill:var(--c0);fill-opacity:.25;stroke:var(--c0)\"/>"
         );
         self.text("", LEFT - 9.0, top + 10.0, "end", &human::count(most as u64));
         self.text("", LEFT - 9.0, base, "end", "0");
@@ -168,13 +165,8 @@ impl Canvas {
     fn draw_port(&mut self, port: &PausedPort, y: f64) {
         let middle = y + ROW / 2.0;
         self.text("", LEFT - 9.0, middle + 4.5, "end", &squeezed(&port.name, 20));
-        let _ = writeln!(
-            self.svg,
-            "<path class=\"grid\" d=\"M{} {}H{}\"/>",
-            At(LEFT),
-            At(middle),
-            At(WIDTH - RIGHT)
-        );
+        let (x, y, right) = (At(LEFT), At(middle), At(WIDTH - RIGHT));
+        let _ = writeln!(self.svg, "<path class=\"grid\" d=\"M{x} {y}H{right}\"/>");
         let colour = if port.waits_for.is_some() { "--bad" } else { "--c0" };
         for (from, until) in self.merged(&port.held_ns) {
             let _ = writeln!(
@@ -207,12 +199,10 @@ impl Canvas {
 
     fn draw_closure(&mut self, closed_ns: f64, top: f64, bottom: f64) {
         let x = self.x(closed_ns);
+        let (at, y, bottom) = (At(x), At(top - 8.0), At(bottom + 4.0));
         let _ = writeln!(
             self.svg,
-            "<path d=\"M{} {}V{}\" style=\"stroke:var(--bad);stroke-width:1.5;stroke-dasharray:5 3;fill:none\"/>",
-            At(x),
-            At(top - 8.0),
-            At(bottom + 4.0)
+            "<path d=\"M{at} {y}V{bottom}\" style=\"stroke:var(--bad);stroke-width:1.5;stroke-dasharray:5 3;fill:none\"/>"
         );
         let text = format!("the circle closes at {}", human::time_ns(closed_ns));
         let anchor = if x > WIDTH / 2.0 { "end" } else { "start" };

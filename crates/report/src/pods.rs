@@ -116,13 +116,8 @@ impl Pods {
 impl Pod {
     fn draw(&self, svg: &mut String, top: f64) {
         let name = squeezed(&self.name, 90);
-        let _ = writeln!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" font-weight=\"600\">{}</text>",
-            At(LEFT),
-            At(top + 14.0),
-            Escaped(&name)
-        );
+        let (x, y, text) = (At(LEFT), At(top + 14.0), Escaped(&name));
+        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-weight=\"600\">{text}</text>");
         let mut links: Vec<&PodLink> = self.links.iter().collect();
         // What matters lies on top.
         links.sort_by_key(|link| link.mark);
@@ -182,12 +177,10 @@ fn draw_switch(svg: &mut String, x: f64, y: f64, switch: &PodSwitch, of: usize) 
     );
     // Names of many switches would lie on one another; a pointer still finds them.
     if of <= 8 || switch.is_short {
+        let (x, y, text) = (At(x), At(y + 20.0), Escaped(&squeezed(&switch.name, NAMES_CHARS)));
         let _ = writeln!(
             svg,
-            "<text class=\"note halo\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            At(x),
-            At(y + 20.0),
-            Escaped(&squeezed(&switch.name, NAMES_CHARS))
+            "<text class=\"note halo\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
         );
     }
 }

@@ -31,79 +31,44 @@ enum Source {
     Toolchain(&'static str),
 }
 
+/// A program of a Debian package, which is there if a command succeeds.
+const fn debian(what: &'static str, why: &'static str, probe: &'static str, package: &'static str) -> Need {
+    Need { what, why, probe: Probe::Runs(probe), from: Source::Debian(package) }
+}
+
+/// The same of a component of the Rust toolchain.
+const fn toolchain(what: &'static str, why: &'static str, probe: &'static str) -> Need {
+    Need { what, why, probe: Probe::Runs(probe), from: Source::Toolchain(what) }
+}
+
 const NEEDS: &[Need] = &[
-    Need {
-        what: "git",
-        why: "lists the files to check",
-        probe: Probe::Runs("git --version"),
-        from: Source::Debian("git"),
-    },
-    Need {
-        what: "tshark",
-        why: "reads the captures that runs write",
-        probe: Probe::Runs("tshark --version"),
-        from: Source::Debian("tshark"),
-    },
-    Need {
-        what: "qemu",
-        why: "runs guests with a kernel that speaks RoCE",
-        probe: Probe::Runs("qemu-system-x86_64 --version"),
-        from: Source::Debian("qemu-system-x86"),
-    },
-    Need {
-        what: "busybox",
-        why: "is what guests have of a system",
-        probe: Probe::Runs("busybox true"),
-        from: Source::Debian("busybox-static"),
-    },
-    Need {
-        what: "perftest",
-        why: "measures RoCE in guests",
-        probe: Probe::Runs("test -x /usr/bin/ib_write_lat"),
-        from: Source::Debian("perftest"),
-    },
-    Need {
-        what: "soft-RoCE",
-        why: "is what perftest speaks in guests",
-        probe: Probe::Runs("test -e /etc/libibverbs.d/rxe.driver"),
-        from: Source::Debian("ibverbs-providers"),
-    },
-    Need {
-        what: "iproute2",
-        why: "sets up the network of guests",
-        probe: Probe::Runs("rdma -V"),
-        from: Source::Debian("iproute2"),
-    },
-    Need {
-        what: "redis",
-        why: "is what daemons tell each other by",
-        probe: Probe::Runs("redis-server --version"),
-        from: Source::Debian("redis-server"),
-    },
-    Need {
-        what: "prometheus",
-        why: "brings promtool, which reads metrics and alert rules",
-        probe: Probe::Runs("promtool --version"),
-        from: Source::Debian("prometheus"),
-    },
-    Need {
-        what: "openssl",
-        why: "makes the certificates of a server that tests talk to",
-        probe: Probe::Runs("openssl version"),
-        from: Source::Debian("openssl"),
-    },
-    Need {
-        what: "rustfmt",
-        why: "checks the format",
-        probe: Probe::Runs("cargo fmt --version"),
-        from: Source::Toolchain("rustfmt"),
-    },
-    Need {
-        what: "clippy",
-        why: "lints",
-        probe: Probe::Runs("cargo clippy --version"),
-        from: Source::Toolchain("clippy"),
-    },
+    debian("git", "lists the files to check", "git --version", "git"),
+    debian("tshark", "reads the captures that runs write", "tshark --version", "tshark"),
+    debian(
+        "qemu",
+        "runs guests with a kernel that speaks RoCE",
+        "qemu-system-x86_64 --version",
+        "qemu-system-x86",
+    ),
+    debian("busybox", "is what guests have of a system", "busybox true", "busybox-static"),
+    debian("perftest", "measures RoCE in guests", "test -x /usr/bin/ib_write_lat", "perftest"),
+    debian(
+        "soft-RoCE",
+        "is what perftest speaks in guests",
+        "test -e /etc/libibverbs.d/rxe.driver",
+        "ibverbs-providers",
+    ),
+    debian("iproute2", "sets up the network of guests", "rdma -V", "iproute2"),
+    debian("redis", "is what daemons tell each other by", "redis-server --version", "redis-server"),
+    debian(
+        "prometheus",
+        "brings promtool, which reads metrics and alert rules",
+        "promtool --version",
+        "prometheus",
+    ),
+    debian("openssl", "makes the certificates of a server that tests talk to", "openssl version", "openssl"),
+    toolchain("rustfmt", "checks the format", "cargo fmt --version"),
+    toolchain("clippy", "lints", "cargo clippy --version"),
     Need {
         what: "wasm32",
         why: "is the 32-bit target that portable crates compile for",

@@ -50,9 +50,9 @@ impl Judgement {
         self.check(what.into(), test, true);
     }
 
-    /// Shows more numbers.
-    pub(crate) fn table(&mut self, columns: &[&str], rows: Vec<Vec<String>>) {
-        let columns = columns.iter().map(|&column| column.to_owned()).collect();
+    /// Shows more numbers. The names of columns stand in one line, with `|` between them.
+    pub(crate) fn table(&mut self, columns: &str, rows: Vec<Vec<String>>) {
+        let columns = columns.split('|').map(|column| column.trim().to_owned()).collect();
         self.table = Some(Table { columns, rows });
     }
 

@@ -36,6 +36,12 @@ pub(crate) struct Share {
     of: u64,
 }
 
+/// The mean of all, the least and the most.
+pub(crate) fn spread(all: impl Iterator<Item = f64> + Clone) -> [f64; 3] {
+    let mean = all.clone().sum::<f64>() / all.clone().count() as f64;
+    [mean, all.clone().fold(f64::INFINITY, f64::min), all.fold(0.0, f64::max)]
+}
+
 /// A time in nanoseconds.
 pub(crate) fn time_ns(value: f64) -> Number {
     Number { value, show: human::time_ns }

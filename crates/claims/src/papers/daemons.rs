@@ -49,7 +49,7 @@ fn judge(results: &Results<'_>) -> Finding {
         number(frames_until(1e-7).unwrap_or(f64::INFINITY)).at_most(window),
     );
     judgement.must("alarms at 5e-9", number(f64::from(u8::from(frames_until(5e-9).is_some()))).at_most(0.0));
-    judgement.table(&["loss", "frames until it is known", "at 100 Gb/s"], LOSSES.map(row).to_vec());
+    judgement.table("loss | frames until it is known | at 100 Gb/s", LOSSES.map(row).to_vec());
     if let Some(last) = seen.last() {
         judgement.plot("l20", &last.picture().plot());
     }

@@ -127,7 +127,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let what = format!("the simulator's share by the kernel's, {}", pair.name());
         judgement.must(what, number(pair.ratio()).between(1.0 / band, band));
     }
-    judgement.table(&["", "kernel", "simulator", "ratio"], pairs.iter().map(Pair::row).collect());
+    judgement.table("| kernel | simulator | ratio", pairs.iter().map(Pair::row).collect());
     judgement.plot("w4", &figure(&pairs));
     let told = |pair: &Pair| {
         let [kernel, simulator] = [&pair.kernel, &pair.simulator].map(|share| human::percent(share.median));

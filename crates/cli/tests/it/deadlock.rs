@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{wiremend, wiremend_with};
+use crate::program::{assert_has, wiremend, wiremend_with};
 
 /// The PFC draft's Fig. 1, with little room.
 const LOOP: &str = "title = \"two switches\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\nrate = \"40Gbps\"\n\
@@ -20,11 +20,10 @@ fn a_deadlocked_run_ends_by_itself_and_is_drawn() {
     assert!(line.contains("s0>s1 → s1>s0 → s0>s1 wait for each other (class 3)"), "{line}");
     assert!(line.contains("the run ends here"), "{line}");
     let page = fs::read_to_string(out.join("report.html")).unwrap();
-    for part in
-        ["the circle closes at", "waits for s1&gt;s0", "deadlock closed at", "must hold, on the circle"]
-    {
-        assert!(page.contains(part), "{part}");
-    }
+    assert_has(
+        &page,
+        "the circle closes at | waits for s1&gt;s0 | deadlock closed at | must hold, on the circle",
+    );
     let summary: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(out.join("summary.json")).unwrap()).unwrap();
     let variant = &summary["variants"][0];

@@ -95,16 +95,8 @@ fn what_a_daemon_lacks_is_said_with_the_remedy() {
     let plain = fs::read_to_string(&file).unwrap();
     let run = |text: &str, sysfs: &str| {
         fs::write(&file, text).unwrap();
-        let told = wiremend(&[
-            "monitor",
-            "run",
-            "--config",
-            file.to_str().unwrap(),
-            "--sysfs",
-            sysfs,
-            "--for",
-            "1s",
-        ]);
+        let config = file.to_str().unwrap();
+        let told = wiremend(&["monitor", "run", "--config", config, "--sysfs", sysfs, "--for", "1s"]);
         assert_eq!(told.stderr.lines().count(), 1, "{}", told.stderr);
         (told.code, told.stderr)
     };

@@ -69,6 +69,31 @@ impl Ended {
         assert!(self.stderr.starts_with("wiremend: ") && self.stderr.ends_with('\n'), "{}", self.stderr);
         self.stderr
     }
+
+    /// It refused as above, for this reason among others.
+    pub(crate) fn refused_for(self, code: i32, reason: &str) {
+        assert_has(&self.refused(code), reason);
+    }
+}
+
+/// All parts stand in the text; there is ` | ` between them.
+pub(crate) fn assert_has(text: &str, parts: &str) {
+    for part in parts.split(" | ") {
+        assert!(text.contains(part), "`{part}` in {text}");
+    }
+}
+
+/// The words of a command line.
+pub(crate) fn words(line: &str) -> Vec<&str> {
+    line.split(' ').collect()
+}
+
+/// The rows of a table, a line each: cells with `|` between them, in which `\n` is a line break.
+pub(crate) fn rows<const N: usize>(table: &str) -> impl Iterator<Item = [String; N]> {
+    table.trim().lines().map(|line| {
+        let cells: Vec<_> = line.split('|').map(|cell| cell.trim().replace("\\n", "\n")).collect();
+        cells.try_into().unwrap_or_else(|_| panic!("{line}"))
+    })
 }
 
 /// The files of a directory, hidden ones too, in order.

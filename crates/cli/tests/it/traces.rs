@@ -91,8 +91,7 @@ fn a_trace_too_long_to_keep_has_its_end_and_says_so() {
 
 #[test]
 fn a_trace_is_drawn_or_written_not_both() {
-    let line = wiremend(&["trace", "nak", "--json", "--svg", "x.svg"]).refused(2);
-    assert!(line.contains("cannot be used with"), "{line}");
+    wiremend(&["trace", "nak", "--json", "--svg", "x.svg"]).refused_for(2, "cannot be used with");
 }
 
 /// Every element that begins ends, in order, and quotes pair up.

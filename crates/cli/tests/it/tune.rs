@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::wiremend;
+use crate::program::{assert_has, rows, wiremend, words};
 
 fn number(json: &Value, path: &str) -> f64 {
     json.pointer(path).and_then(Value::as_f64).unwrap_or_else(|| panic!("{path} in {json}"))
@@ -14,11 +14,10 @@ const WEBSEARCH: [&str; 7] =
 #[test]
 fn parameters_are_named_with_their_price() {
     let text = wiremend(&WEBSEARCH).ok();
-    for part in
-        ["Take     1 dummy, 1 NAK copy, 2 retransmission copies", "Costs    0.2", "nothing", "bytes added"]
-    {
-        assert!(text.contains(part), "`{part}` in {text}");
-    }
+    assert_has(
+        &text,
+        "Take     1 dummy, 1 NAK copy, 2 retransmission copies | Costs    0.2 | nothing | bytes added",
+    );
     let json = wiremend(&[&WEBSEARCH[..], &["--json"]].concat()).json();
     assert_eq!(json["reached"], true);
     assert!(number(&json, "/chosen/timeout_probability") <= 1e-6);
@@ -94,11 +93,10 @@ fn a_rare_timeout_is_confirmed_at_raised_rates() {
 fn a_verification_is_told_in_a_table_and_a_sentence() {
     let ask = ["tune", "--beta", "1e-2", "--bytes", "2KiB", "--target-timeout", "1e-3"];
     let text = wiremend(&[&ask[..], &["--verify", "--verify-for", "500ms"]].concat()).ok();
-    for part in
-        ["Take     1 dummy", "counted (expected)", "β = 0.01, 2.048kB", "yes", "Confirmed: ", "timers fired"]
-    {
-        assert!(text.contains(part), "`{part}` in {text}");
-    }
+    assert_has(
+        &text,
+        "Take     1 dummy | counted (expected) | β = 0.01, 2.048kB | yes | Confirmed:  | timers fired",
+    );
 }
 
 /// A completion time is counted at the asked rate. On a shared queue pair flows wait behind one that waits for its timer; the
@@ -117,41 +115,23 @@ fn a_completion_time_is_counted() {
 
 #[test]
 fn what_physics_forbids_is_refused() {
-    let cases: &[(&[&str], &str)] = &[
-        (&["tune", "--beta", "1e-3"], "--target-timeout"),
-        (&["tune", "--target-timeout", "1e-6"], "give --beta 1e-3"),
-        (&["tune", "--beta", "1e-3", "--target-timeout", "0"], "ask for a small probability"),
-        (&["tune", "--beta", "1e-3", "--target-timeout", "2"], "between 0 and 1"),
-        (
-            &["tune", "--beta", "1e-3", "--workload", "websearch", "--target-p999", "100us"],
-            "100 µs is below what websearch need on a perfect link: p99.9 is 2.",
-        ),
-        (
-            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--target-p999", "1s"],
-            "cannot be used with",
-        ),
-        (&["tune", "--beta", "1e-3", "--omega", "7", "--target-timeout", "1e-6"], "between 0 and 1"),
-        (&["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify-seed", "2"], "--verify"),
-        (
-            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--verify-for", "0s"],
-            "from 100ms to 86400s",
-        ),
-        (&["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--omega", "0.5"], "--omega 1"),
-        (
-            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--next", "at-once"],
-            "give it as --bytes",
-        ),
-        (
-            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--gap", "10us"],
-            "of the link; at most 95 %",
-        ),
-        (
-            &["tune", "--beta", "1e-3", "--target-timeout", "1e-6", "--verify", "--rtt", "30ns"],
-            "--rtt: 3 links at this rate take",
-        ),
-    ];
-    for (arguments, remedy) in cases {
-        let line = wiremend(arguments).refused(2);
-        assert!(line.contains(remedy), "{arguments:?}: {line}");
+    for [arguments, remedy] in rows(
+        "
+        tune --beta 1e-3 | --target-timeout
+        tune --target-timeout 1e-6 | give --beta 1e-3
+        tune --beta 1e-3 --target-timeout 0 | ask for a small probability
+        tune --beta 1e-3 --target-timeout 2 | between 0 and 1
+        tune --beta 1e-3 --workload websearch --target-p999 100us | 100 µs is below what websearch need on a perfect link: p99.9 is 2.
+        tune --beta 1e-3 --target-timeout 1e-6 --target-p999 1s | cannot be used with
+        tune --beta 1e-3 --omega 7 --target-timeout 1e-6 | between 0 and 1
+        tune --beta 1e-3 --target-timeout 1e-6 --verify-seed 2 | --verify
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --verify-for 0s | from 100ms to 86400s
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --omega 0.5 | --omega 1
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --next at-once | give it as --bytes
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --gap 10us | of the link; at most 95 %
+        tune --beta 1e-3 --target-timeout 1e-6 --verify --rtt 30ns | --rtt: 3 links at this rate take
+    ",
+    ) {
+        wiremend(&words(&arguments)).refused_for(2, &remedy);
     }
 }

@@ -8,31 +8,23 @@ pub struct Exposition {
     text: String,
 }
 
-/// What kind of numbers a family has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// It only grows, until it begins anew; its name ends in `_total`.
-    Counter,
-    /// It goes up and down.
-    Gauge,
-    /// Counts below edges, with their sum.
-    Histogram,
-}
-
 impl Exposition {
     /// An empty page.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Announces a family.
-    pub fn family(&mut self, name: &str, kind: Kind, help: &str) {
-        debug_assert_eq!(kind == Kind::Counter, name.ends_with("_total"), "{name}");
-        let kind = match kind {
-            Kind::Counter => "counter",
-            Kind::Gauge => "gauge",
-            Kind::Histogram => "histogram",
-        };
+    /// Announces a family: a counter, which only grows until it begins anew, if its name ends in `_total`, else a gauge.
+    pub fn family(&mut self, name: &str, help: &str) {
+        self.announce(name, if name.ends_with("_total") { "counter" } else { "gauge" }, help);
+    }
+
+    /// Announces counts below edges, with their sum.
+    pub fn histogram(&mut self, name: &str, help: &str) {
+        self.announce(name, "histogram", help);
+    }
+
+    fn announce(&mut self, name: &str, kind: &str, help: &str) {
         // Writing to a text cannot fail.
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
@@ -48,15 +40,8 @@ impl Exposition {
     }
 
     /// A family of one row.
-    pub fn one(
-        &mut self,
-        name: &str,
-        kind: Kind,
-        help: &str,
-        labels: &[(&str, &str)],
-        value: impl fmt::Display,
-    ) {
-        self.family(name, kind, help);
+    pub fn one(&mut self, name: &str, help: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
+        self.family(name, help);
         self.row(name, labels, value);
     }
 
@@ -89,8 +74,8 @@ mod tests {
     #[test]
     fn rows_follow_their_family() {
         let mut page = Exposition::new();
-        page.one("a_total", Kind::Counter, "All of a.", &[], 3);
-        page.family("b_ratio", Kind::Gauge, "A share.");
+        page.one("a_total", "All of a.", &[], 3);
+        page.family("b_ratio", "A share.");
         page.row("b_ratio", &[("device", "e\"0\\\n"), ("to", "x")], 1e-9);
         assert_eq!(
             page.finish(),

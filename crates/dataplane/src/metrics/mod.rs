@@ -3,5 +3,5 @@
 mod exposition;
 mod scrape;
 
-pub use exposition::{Exposition, Kind};
+pub use exposition::Exposition;
 pub use scrape::Scrape;

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::metrics::{Exposition, Kind as MetricKind};
+use crate::metrics::Exposition;
 
 use super::{Care, Class, Recovery, Request, Settings, Status};
 use crate::control::ask;
@@ -15,22 +15,10 @@ use crate::control::ask;
 /// The text for a relay that answered, or for one that does not (`None`) on the link `device`.
 pub fn text(version: &str, device: &str, restarts: u64, status: Option<&Status>) -> String {
     let mut page = Page(Exposition::new());
-    page.family("wiremend_build_info", MetricKind::Gauge, "The program that answers.");
+    page.family("wiremend_build_info", "The program that answers.");
     page.row("wiremend_build_info", &[("version", version)], 1);
-    page.one(
-        "up",
-        MetricKind::Gauge,
-        "Whether the process that carries frames answers.",
-        device,
-        u8::from(status.is_some()),
-    );
-    page.one(
-        "restarts_total",
-        MetricKind::Counter,
-        "Processes that were started because one had died.",
-        device,
-        restarts,
-    );
+    page.one("up", "Whether the process that carries frames answers.", device, u8::from(status.is_some()));
+    page.one("restarts_total", "Processes that were started because one had died.", device, restarts);
     if let Some(status) = status {
         page.stance(status);
         page.ports(status);
@@ -71,35 +59,17 @@ impl Page {
             ("copies", "Copies of each frame that is asked for.", status.copies),
         ];
         for (name, help, value) in gauges {
-            self.one(name, MetricKind::Gauge, help, device, value);
+            self.one(name, help, device, value);
         }
-        self.one(
-            "uptime_seconds",
-            MetricKind::Gauge,
-            "Age of the process that carries frames.",
-            device,
-            status.uptime_s,
-        );
+        self.one("uptime_seconds", "Age of the process that carries frames.", device, status.uptime_s);
         let rate = status.rate_bits_per_s as f64 / 8.0;
-        self.one(
-            "link_rate_bytes_per_second",
-            MetricKind::Gauge,
-            "How fast the link is taken to be.",
-            device,
-            rate,
-        );
+        self.one("link_rate_bytes_per_second", "How fast the link is taken to be.", device, rate);
         if let Some(rtt) = status.rtt_ns {
             let help = "Round trip of the link, as both ends agreed upon it.";
-            self.one("round_trip_seconds", MetricKind::Gauge, help, device, seconds(rtt));
+            self.one("round_trip_seconds", help, device, seconds(rtt));
         }
         if let Some(loss) = status.loss {
-            self.one(
-                "loss_ratio",
-                MetricKind::Gauge,
-                "Share of sent frames that the link loses, as measured.",
-                device,
-                loss,
-            );
+            self.one("loss_ratio", "Share of sent frames that the link loses, as measured.", device, loss);
         }
     }
 
@@ -130,15 +100,9 @@ impl Page {
             ),
         ];
         for (name, help, values) in rows {
-            self.each(name, MetricKind::Counter, help, both, values);
+            self.each(name, help, both, values);
         }
-        self.each(
-            "carrier",
-            MetricKind::Gauge,
-            "Whether an interface has a carrier.",
-            both,
-            status.carrier.map(u8::from),
-        );
+        self.each("carrier", "Whether an interface has a carrier.", both, status.carrier.map(u8::from));
     }
 
     fn classes(&mut self, device: &str, classes: &[Class]) {
@@ -149,7 +113,7 @@ impl Page {
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
             let name = format!("wiremend_relay_{name}");
-            self.family(&name, MetricKind::Counter, help);
+            self.family(&name, help);
             for Class { class, care, counts } in classes {
                 let labels = [("device", device), ("class", class), ("protection", care.name())];
                 self.row(&name, &labels, [counts.frames, counts.bytes, counts.dropped][at]);
@@ -164,7 +128,6 @@ impl Page {
         let [untaken_lan, untaken_link] = status.kernel_untaken;
         self.family(
             "wiremend_relay_dropped_frames_total",
-            MetricKind::Counter,
             "Frames that this machine dropped, by reason; what the link loses is missed_frames.",
         );
         let rows = [
@@ -189,7 +152,7 @@ impl Page {
     fn link_counts(&mut self, status: &Status) {
         for (key, value) in &status.link_counts {
             let Some((name, help)) = link_count(key) else { continue };
-            self.one(name, MetricKind::Counter, help, &status.link, *value);
+            self.one(name, help, &status.link, *value);
         }
     }
 
@@ -208,24 +171,18 @@ impl Page {
             ("wiremend_relay_buffer_highest_bytes", "The most bytes that waited at once."),
         ];
         for (at, (name, help)) in families.into_iter().enumerate() {
-            self.family(name, MetricKind::Gauge, help);
+            self.family(name, help);
             for (buffer, now, most) in rows {
                 let labels = [("device", status.link.as_str()), ("buffer", buffer)];
                 self.row(name, &labels, [now, most][at]);
             }
         }
-        self.one(
-            "frames_in_memory",
-            MetricKind::Gauge,
-            "Frames that wait anywhere.",
-            &status.link,
-            status.pool_used,
-        );
+        self.one("frames_in_memory", "Frames that wait anywhere.", &status.link, status.pool_used);
     }
 
     fn recovery(&mut self, device: &str, recovery: &Recovery) {
         const NAME: &str = "wiremend_relay_recovery_delay_seconds";
-        self.family(NAME, MetricKind::Histogram, "From a gap that was seen to the frame that filled it.");
+        self.0.histogram(NAME, "From a gap that was seen to the frame that filled it.");
         let bucket = format!("{NAME}_bucket");
         for bits in EDGE_BITS {
             let edge = 1_u64 << bits;
@@ -239,30 +196,23 @@ impl Page {
     }
 
     /// A family with one row.
-    fn one(&mut self, name: &str, kind: MetricKind, help: &str, device: &str, value: impl fmt::Display) {
+    fn one(&mut self, name: &str, help: &str, device: &str, value: impl fmt::Display) {
         let name = format!("wiremend_relay_{name}");
-        self.family(&name, kind, help);
+        self.family(&name, help);
         self.row(&name, &[("device", device)], value);
     }
 
     /// A family with a row for each interface.
-    fn each<V: fmt::Display>(
-        &mut self,
-        name: &str,
-        kind: MetricKind,
-        help: &str,
-        devices: [&String; 2],
-        values: [V; 2],
-    ) {
+    fn each<V: fmt::Display>(&mut self, name: &str, help: &str, devices: [&String; 2], values: [V; 2]) {
         let name = format!("wiremend_relay_{name}");
-        self.family(&name, kind, help);
+        self.family(&name, help);
         for (device, value) in devices.into_iter().zip(values) {
             self.row(&name, &[("device", device)], value);
         }
     }
 
-    fn family(&mut self, name: &str, kind: MetricKind, help: &str) {
-        self.0.family(name, kind, help);
+    fn family(&mut self, name: &str, help: &str) {
+        self.0.family(name, help);
     }
 
     fn row(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {

@@ -3,7 +3,7 @@
 //! Base units, `_total` for what only grows, `_ratio` for shares, and the label `device` as `node_exporter` has it. A planner shows only
 //! links that something is advised about: a fabric has too many that are well.
 
-use wiremend_dataplane::metrics::{Exposition, Kind as MetricKind};
+use wiremend_dataplane::metrics::Exposition;
 
 use crate::bus::Doing;
 use crate::control::Overview;
@@ -86,7 +86,7 @@ impl Readout {
         let mut page = Exposition::new();
         about(&mut page, version);
         self.whole(&mut page);
-        let mut each = |name: &str, kind, help: &str, of: &dyn Fn(&PortReadout) -> Option<f64>| {
+        let mut each = |name: &str, help: &str, of: &dyn Fn(&PortReadout) -> Option<f64>| {
             let rows: Vec<(&String, f64)> = devices
                 .iter()
                 .zip(&self.ports)
@@ -96,48 +96,38 @@ impl Readout {
                 return;
             }
             let name = format!("wiremend_monitor_{name}");
-            page.family(&name, kind, help);
+            page.family(&name, help);
             for (device, value) in rows {
                 page.row(&name, &[("device", device)], value);
             }
         };
         let flag = |is: bool| Some(f64::from(u8::from(is)));
-        let (counter, gauge) = (MetricKind::Counter, MetricKind::Gauge);
-        each(
-            "receive_frames_total",
-            counter,
-            "Frames that arrived and were judged, whole or broken.",
-            &|port| Some(port.total.frames as f64),
-        );
-        each("receive_broken_frames_total", counter, "Frames that arrived broken.", &|port| {
+        each("receive_frames_total", "Frames that arrived and were judged, whole or broken.", &|port| {
+            Some(port.total.frames as f64)
+        });
+        each("receive_broken_frames_total", "Frames that arrived broken.", &|port| {
             Some(port.total.errors as f64)
         });
-        each("loss_ratio", gauge, "Share of frames that arrive broken, over the newest errors.", &|port| {
+        each("loss_ratio", "Share of frames that arrive broken, over the newest errors.", &|port| {
             Some(port.loss)
         });
-        each("loss_lower_bound_ratio", gauge, "What that share is hardly less than.", &|port| {
-            Some(port.loss_low)
-        });
-        each("corrupting", gauge, "Whether the link corrupts what arrives here.", &|port| {
-            flag(port.corrupting)
-        });
-        each("carrier", gauge, "Whether the port has a carrier.", &|port| flag(!port.down));
-        each("protecting", gauge, "Whether what is sent here is protected.", &|port| flag(port.copies > 0));
-        each("protection_copies", gauge, "Copies of what the other end asks for.", &|port| {
+        each("loss_lower_bound_ratio", "What that share is hardly less than.", &|port| Some(port.loss_low));
+        each("corrupting", "Whether the link corrupts what arrives here.", &|port| flag(port.corrupting));
+        each("carrier", "Whether the port has a carrier.", &|port| flag(!port.down));
+        each("protecting", "Whether what is sent here is protected.", &|port| flag(port.copies > 0));
+        each("protection_copies", "Copies of what the other end asks for.", &|port| {
             Some(f64::from(port.copies))
         });
         each(
             "expected_loss_ratio",
-            gauge,
             "Share of frames that will be lost, as error correction foretells.",
             &|port| port.expected,
         );
-        each("expected_corruption", gauge, "Whether more will be lost than the threshold allows.", &|port| {
+        each("expected_corruption", "Whether more will be lost than the threshold allows.", &|port| {
             port.expected.and(flag(port.foreseen))
         });
         each(
             "bit_errors_before_correction_ratio",
-            gauge,
             "Share of bits that were wrong before correction.",
             &|port| port.bit_errors,
         );
@@ -146,25 +136,24 @@ impl Readout {
     }
 
     fn whole(&self, page: &mut Exposition) {
-        let mut one = |name: &str, kind, help: &str, value: f64| {
-            page.one(&format!("wiremend_monitor_{name}"), kind, help, &[], value);
+        let mut one = |name: &str, help: &str, value: f64| {
+            page.one(&format!("wiremend_monitor_{name}"), help, &[], value);
         };
         let flag = |is: bool| f64::from(u8::from(is));
-        let (counter, gauge) = (MetricKind::Counter, MetricKind::Gauge);
-        one("polls_total", counter, "Times that the ports were read.", self.polls as f64);
-        one("poll_seconds_total", counter, "Time that reading the ports took.", self.poll_seconds);
-        one("redis_connected", gauge, "Whether there is a connection to Redis.", flag(self.connected));
-        one("redis_disconnects_total", counter, "Times that it was lost.", self.disconnects as f64);
-        one("speaks", gauge, "Whether this daemon speaks for its node.", flag(self.speaks));
-        one("acts_total", counter, "Times that something was done about a link.", self.tally.acts as f64);
-        one("failures_total", counter, "Times that it could not be done.", self.tally.failures as f64);
+        one("polls_total", "Times that the ports were read.", self.polls as f64);
+        one("poll_seconds_total", "Time that reading the ports took.", self.poll_seconds);
+        one("redis_connected", "Whether there is a connection to Redis.", flag(self.connected));
+        one("redis_disconnects_total", "Times that it was lost.", self.disconnects as f64);
+        one("speaks", "Whether this daemon speaks for its node.", flag(self.speaks));
+        one("acts_total", "Times that something was done about a link.", self.tally.acts as f64);
+        one("failures_total", "Times that it could not be done.", self.tally.failures as f64);
         let senseless = self.tally.senseless as f64;
-        one("senseless_words_total", counter, "Words of others that made no sense.", senseless);
+        one("senseless_words_total", "Words of others that made no sense.", senseless);
     }
 
     fn unjudged(&self, page: &mut Exposition, devices: &[String]) {
         const NAME: &str = "wiremend_monitor_unjudged_readings_total";
-        page.family(NAME, MetricKind::Counter, "Readings that told nothing, by reason.");
+        page.family(NAME, "Readings that told nothing, by reason.");
         for (device, port) in devices.iter().zip(&self.ports) {
             let Untold { down, flapped, reset, unchanged } = port.untold;
             for (reason, count) in
@@ -219,30 +208,28 @@ impl PlannerReadout {
     pub fn page(&self, version: &str) -> String {
         let mut page = Exposition::new();
         about(&mut page, version);
-        let mut one = |name: &str, kind, help: &str, value: f64| {
-            page.one(&format!("wiremend_planner_{name}"), kind, help, &[], value);
+        let mut one = |name: &str, help: &str, value: f64| {
+            page.one(&format!("wiremend_planner_{name}"), help, &[], value);
         };
         let flag = |is: bool| f64::from(u8::from(is));
-        let (counter, gauge) = (MetricKind::Counter, MetricKind::Gauge);
         let Overview { corrupting, down, drain, protect, wait, turned } = self.overview;
-        one("leads", gauge, "Whether this planner leads.", flag(self.leads));
+        one("leads", "Whether this planner leads.", flag(self.leads));
         one(
             "halted",
-            gauge,
             "Whether it has stopped acting, because too much turned bad at once.",
             flag(self.halted),
         );
-        one("links", gauge, "Links of the fabric.", f64::from(self.links));
-        one("corrupting_links", gauge, "Links that corrupt.", corrupting as f64);
-        one("down_links", gauge, "Links without a carrier.", down as f64);
-        one("drain_links", gauge, "Links that should be out.", drain as f64);
-        one("protected_links", gauge, "Links that should be protected.", protect as f64);
-        one("waiting_links", gauge, "Links for which nothing can be done.", wait as f64);
-        one("turned_links", gauge, "Links that turned bad within five minutes.", turned as f64);
-        one("turned_links_limit", gauge, "More than so many, and it stops acting.", self.turned_max as f64);
-        one("redis_connected", gauge, "Whether there is a connection to Redis.", flag(self.connected));
-        one("redis_disconnects_total", counter, "Times that it was lost.", self.disconnects as f64);
-        one("decisions_total", counter, "Times that something new was advised.", self.decisions as f64);
+        one("links", "Links of the fabric.", f64::from(self.links));
+        one("corrupting_links", "Links that corrupt.", corrupting as f64);
+        one("down_links", "Links without a carrier.", down as f64);
+        one("drain_links", "Links that should be out.", drain as f64);
+        one("protected_links", "Links that should be protected.", protect as f64);
+        one("waiting_links", "Links for which nothing can be done.", wait as f64);
+        one("turned_links", "Links that turned bad within five minutes.", turned as f64);
+        one("turned_links_limit", "More than so many, and it stops acting.", self.turned_max as f64);
+        one("redis_connected", "Whether there is a connection to Redis.", flag(self.connected));
+        one("redis_disconnects_total", "Times that it was lost.", self.disconnects as f64);
+        one("decisions_total", "Times that something new was advised.", self.decisions as f64);
         self.links(&mut page);
         page.finish()
     }
@@ -253,11 +240,11 @@ impl PlannerReadout {
         if self.advised.is_empty() {
             return;
         }
-        page.family(LOSS, MetricKind::Gauge, "Share of frames that a link loses in its worse direction.");
+        page.family(LOSS, "Share of frames that a link loses in its worse direction.");
         for AdvisedReadout { node, device, peer, loss, .. } in &self.advised {
             page.row(LOSS, &[("node", node), ("device", device), ("peer", peer)], loss);
         }
-        page.family(ADVICE, MetricKind::Gauge, "What should be done about a link.");
+        page.family(ADVICE, "What should be done about a link.");
         for AdvisedReadout { node, device, peer, action, .. } in &self.advised {
             page.row(ADVICE, &[("node", node), ("device", device), ("peer", peer), ("advice", action)], 1);
         }
@@ -265,11 +252,5 @@ impl PlannerReadout {
 }
 
 fn about(page: &mut Exposition, version: &str) {
-    page.one(
-        "wiremend_build_info",
-        MetricKind::Gauge,
-        "The program that answers.",
-        &[("version", version)],
-        1,
-    );
+    page.one("wiremend_build_info", "The program that answers.", &[("version", version)], 1);
 }

@@ -14,8 +14,7 @@ fn a_slow_server_keeps_nobody_from_watching() {
     let mut world = World::new(&redis.hasty());
     world.turns(2);
     redis.hang(true);
-    world.loss_to_leaf = 1_000;
-    world.turns(2);
+    world.turns_losing(1_000, 2);
     assert!(world.events.iter().any(|event| matches!(event, Event::Saw { .. })), "{:?}", world.events);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
     redis.hang(false);
@@ -25,20 +24,17 @@ fn a_slow_server_keeps_nobody_from_watching() {
 
 #[test]
 fn a_full_server_is_caught_up_with_when_it_has_room() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
+    let Some((redis, mut world)) = World::start() else { return };
     world.turns(2);
     set(&redis, "maxmemory", "1");
-    world.loss_to_leaf = 1_000;
-    world.turns(5);
+    world.turns_losing(1_000, 5);
     assert_eq!(world.spine.machine.relay, Doing::Nothing, "nobody could be told");
     set(&redis, "maxmemory", "0");
     world.turns(2);
     assert_eq!((&world.spine.machine.relay, world.spine.machine.acts), (&PROTECTS, 1));
     // Full while it is protected: nothing is changed, and what ends is heard of later.
     set(&redis, "maxmemory", "1");
-    world.loss_to_leaf = 0;
-    world.turns(400);
+    world.turns_losing(0, 400);
     assert_eq!(world.spine.machine.relay, PROTECTS);
     set(&redis, "maxmemory", "0");
     world.turns(2);
@@ -48,12 +44,10 @@ fn a_full_server_is_caught_up_with_when_it_has_room() {
 /// As one that has lost its replicas answers: every write is refused.
 #[test]
 fn a_server_that_answers_errors_is_tried_again() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
+    let Some((redis, mut world)) = World::start() else { return };
     world.turns(1);
     set(&redis, "min-replicas-to-write", "1");
-    world.loss_to_leaf = 1_000;
-    world.turns(5);
+    world.turns_losing(1_000, 5);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
     set(&redis, "min-replicas-to-write", "0");
     world.turns(2);
@@ -66,8 +60,7 @@ fn a_wrong_password_is_refused_until_it_is_right() {
     set(&redis, "requirepass", "right");
     let with = |password: &str| Server { login: Some(("default".into(), password.into())), ..redis.server() };
     let mut world = World::new(&with("wrong"));
-    world.loss_to_leaf = 1_000;
-    world.turns(3);
+    world.turns_losing(1_000, 3);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
     let refused = Store::open(&with("wrong"), name("leaf-1")).err();
     assert!(
@@ -82,8 +75,7 @@ fn a_wrong_password_is_refused_until_it_is_right() {
 /// Bells ring twice, a thousand times, too early, in the wrong order and for nothing: what stands decides.
 #[test]
 fn messages_that_come_twice_or_in_another_order_change_nothing() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
+    let Some((redis, mut world)) = World::start() else { return };
     let mut stranger = redis.connection();
     let ring = |stranger: &mut Connection, times| {
         for _ in 0..times {
@@ -107,10 +99,8 @@ fn messages_that_come_twice_or_in_another_order_change_nothing() {
 /// Somebody who may write there writes nonsense, something huge, something old, or another kind of thing.
 #[test]
 fn words_that_were_spoiled_are_said_again() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
-    world.loss_to_leaf = 1_000;
-    world.turns(3);
+    let Some((redis, mut world)) = World::start() else { return };
+    world.turns_losing(1_000, 3);
     assert_eq!(world.spine.machine.relay, PROTECTS);
     let huge = vec![b'['; 900_000];
     let key = b"wiremend:seen:leaf-1:eth0";
@@ -134,24 +124,21 @@ fn words_that_were_spoiled_are_said_again() {
         assert!(format!("{stands:?}").len() > 100, "said again within half a minute: {stands:?}");
     }
     assert_eq!(world.spine.machine.acts, 1, "{:?}", world.events);
-    world.loss_to_leaf = 0;
-    world.turns(400);
+    world.turns_losing(0, 400);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
 }
 
 /// The relay has been told, and nobody heard of it yet.
 #[test]
 fn a_daemon_killed_between_activation_and_confirmation_comes_to_the_same() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
+    let Some((redis, mut world)) = World::start() else { return };
     world.turns(2);
     let server = redis.server();
     world.spine.machine.upon_act = Some(Box::new(move || {
         let mut admin = Connection::open(&server).unwrap();
         admin.call(&[b"CLIENT", b"KILL", b"TYPE", b"normal", b"SKIPME", b"yes"]).unwrap();
     }));
-    world.loss_to_leaf = 1_000;
-    world.turns(1);
+    world.turns_losing(1_000, 1);
     assert_eq!(world.spine.machine.relay, PROTECTS);
     let done = || redis.connection().call(&[b"HGET", b"wiremend:done:spine-3:eth7", b"body"]).unwrap();
     assert!(!format!("{:?}", done()).contains("112"), "nobody was told: {:?}", done());
@@ -165,10 +152,8 @@ fn a_daemon_killed_between_activation_and_confirmation_comes_to_the_same() {
 
 #[test]
 fn a_relay_that_begins_anew_over_and_over_is_told_each_time() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
-    world.loss_to_leaf = 1_000;
-    world.turns(2);
+    let Some((_redis, mut world)) = World::start() else { return };
+    world.turns_losing(1_000, 2);
     for round in 1..=5 {
         world.spine.machine.relay = Doing::Nothing;
         world.turns(1);
@@ -179,19 +164,16 @@ fn a_relay_that_begins_anew_over_and_over_is_told_each_time() {
 /// The clocks of daemons may be anything, and that of the server may go back: leases that would run for a day are none.
 #[test]
 fn clocks_that_jump_hold_nobody_up() {
-    let Some(redis) = Redis::start(&[]) else { return };
-    let mut world = World::new(&redis.server());
+    let Some((redis, mut world)) = World::start() else { return };
     world.turns(2);
     world.second += 40_000;
-    world.loss_to_leaf = 1_000;
-    world.turns(3);
+    world.turns_losing(1_000, 3);
     assert_eq!(world.spine.machine.relay, PROTECTS, "{:?}", world.events);
     let tomorrow = b"99999999999999";
     for key in [&b"wiremend:lease:leaf-1"[..], b"wiremend:lease:spine-3"] {
         redis.connection().call(&[b"HSET", key, b"until", tomorrow, b"holder", b"somebody else"]).unwrap();
     }
-    world.loss_to_leaf = 0;
-    world.turns(400);
+    world.turns_losing(0, 400);
     assert_eq!(world.spine.machine.relay, Doing::Nothing, "{:?}", world.events);
     let ousted = world.events.iter().filter(|event| **event == Event::Ousted).count();
     assert_eq!(ousted, 0, "{:?}", world.events);

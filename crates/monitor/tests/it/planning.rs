@@ -176,8 +176,7 @@ fn daemons_that_go_by_advice_act_when_it_binds() {
     let mut world = World::new(&redis.server());
     world.spine.conduct.mode = Mode::Advised;
     world.spine.begin_anew();
-    world.loss_to_leaf = 1_000;
-    world.turns(3);
+    world.turns_losing(1_000, 3);
     assert_eq!(world.spine.machine.relay, Doing::Nothing, "nobody has said so");
     let mut advising = Seat::new(&topology, "a", &redis.server());
     advising.chair = Chair::new(&topology, Limits::default(), "a".to_owned());
@@ -191,8 +190,7 @@ fn daemons_that_go_by_advice_act_when_it_binds() {
     // Without a planner it stays as it is; when the link is clean the daemons see that themselves.
     world.turns(40);
     assert_eq!(world.spine.machine.acts, 1);
-    world.loss_to_leaf = 0;
-    world.turns(400);
+    world.turns_losing(0, 400);
     assert_eq!(world.spine.machine.relay, Doing::Nothing);
 }
 

@@ -6,6 +6,8 @@ use wiremend_monitor::{
 };
 use wiremend_units::{Span, Time};
 
+use crate::redis::Redis;
+
 /// What is done about a loss of a thousandth.
 pub(crate) const PROTECTS: Doing = Doing::Protects { copies: 2 };
 
@@ -31,6 +33,19 @@ impl World {
             deaf: false,
             events: Vec::new(),
         }
+    }
+
+    /// Both, and a Redis between them, if there is any on this machine.
+    pub(crate) fn start() -> Option<(Redis, Self)> {
+        let redis = Redis::start(&[])?;
+        let world = Self::new(&redis.server());
+        Some((redis, world))
+    }
+
+    /// So many frames of a million are broken towards the leaf from now on.
+    pub(crate) fn turns_losing(&mut self, loss_to_leaf: u64, seconds: u64) {
+        self.loss_to_leaf = loss_to_leaf;
+        self.turns(seconds);
     }
 
     pub(crate) fn turns(&mut self, seconds: u64) {

@@ -35,19 +35,9 @@ pub struct Counters {
 impl Counters {
     /// All counts by name, without what waits just now.
     pub fn named(&self) -> [(&'static str, u64); 12] {
-        [
-            ("fec.protected", self.protected),
-            ("fec.parities", self.parities),
-            ("fec.blocks", self.blocks),
-            ("fec.short_blocks", self.short_blocks),
-            ("fec.arrived", self.arrived),
-            ("fec.recovered", self.recovered),
-            ("fec.lost", self.lost),
-            ("fec.given_up", self.given_up),
-            ("fec.restarts", self.restarts),
-            ("fec.malformed", self.malformed),
-            ("fec.late", self.late),
-            ("fec.held_max", self.held_max),
-        ]
+        named!(
+            "fec.", self: protected, parities, blocks, short_blocks, arrived, recovered, lost, given_up,
+            restarts, malformed, late, held_max
+        )
     }
 }

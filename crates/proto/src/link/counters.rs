@@ -54,55 +54,25 @@ pub struct Counters {
 impl Counters {
     /// All counts by name, without what is buffered just now.
     pub fn named(&self) -> [(&'static str, u64); 20] {
-        [
-            ("link.protected", self.protected),
-            ("link.resent", self.resent),
-            ("link.dummies", self.dummies),
-            ("link.unkept", self.unkept),
-            ("link.refused", self.refused),
-            ("link.reopened", self.reopened),
-            ("link.abandoned", self.abandoned),
-            ("link.fallbacks", self.fallbacks),
-            ("link.tx_bytes_max", self.tx_bytes_max),
-            ("link.missed", self.missed),
-            ("link.recovered", self.recovered),
-            ("link.lost", self.lost),
-            ("link.duplicates", self.duplicates),
-            ("link.overflowed", self.overflowed),
-            ("link.notifications", self.notifications),
-            ("link.renotifications", self.renotifications),
-            ("link.acks", self.acks),
-            ("link.pauses", self.pauses),
-            ("link.rx_bytes_max", self.rx_bytes_max),
-            ("link.ignored", self.ignored),
-        ]
+        named!(
+            "link.", self: protected, resent, dummies, unkept, refused, reopened, abandoned, fallbacks,
+            tx_bytes_max, missed, recovered, lost, duplicates, overflowed, notifications, renotifications,
+            acks, pauses, rx_bytes_max, ignored
+        )
     }
 }
 
 /// A later part of the same end's life: what is buffered is what is buffered then.
 impl AddAssign for Counters {
     fn add_assign(&mut self, later: Self) {
-        self.protected += later.protected;
-        self.resent += later.resent;
-        self.dummies += later.dummies;
-        self.unkept += later.unkept;
-        self.refused += later.refused;
-        self.reopened += later.reopened;
-        self.abandoned += later.abandoned;
-        self.fallbacks += later.fallbacks;
+        add!(
+            self, later: protected, resent, dummies, unkept, refused, reopened, abandoned, fallbacks,
+            missed, recovered, lost, duplicates, overflowed, notifications, renotifications, acks, pauses,
+            ignored
+        );
         self.tx_bytes = later.tx_bytes;
         self.tx_bytes_max = self.tx_bytes_max.max(later.tx_bytes_max);
-        self.missed += later.missed;
-        self.recovered += later.recovered;
-        self.lost += later.lost;
-        self.duplicates += later.duplicates;
-        self.overflowed += later.overflowed;
-        self.notifications += later.notifications;
-        self.renotifications += later.renotifications;
-        self.acks += later.acks;
-        self.pauses += later.pauses;
         self.rx_bytes = later.rx_bytes;
         self.rx_bytes_max = self.rx_bytes_max.max(later.rx_bytes_max);
-        self.ignored += later.ignored;
     }
 }

@@ -26,15 +26,9 @@ pub struct Counters {
 impl Counters {
     /// All counts by name, without what lies there just now.
     pub fn named(&self) -> [(&'static str, u64); 8] {
-        [
-            ("pfc.pauses", self.pauses),
-            ("pfc.refreshes", self.refreshes),
-            ("pfc.resumes", self.resumes),
-            ("pfc.frames", self.frames),
-            ("pfc.lossless_dropped", self.lossless_dropped),
-            ("pfc.lossy_dropped", self.lossy_dropped),
-            ("pfc.held_bytes_max", self.held_bytes_max),
-            ("pfc.headroom_bytes_max", self.headroom_bytes_max),
-        ]
+        named!(
+            "pfc.", self: pauses, refreshes, resumes, frames, lossless_dropped, lossy_dropped,
+            held_bytes_max, headroom_bytes_max
+        )
     }
 }

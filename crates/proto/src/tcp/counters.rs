@@ -24,27 +24,15 @@ pub struct Counters {
 impl Counters {
     /// Adds what another connection has done and seen.
     pub fn add(&mut self, other: &Self) {
-        self.recoveries += other.recoveries;
-        self.undone += other.undone;
-        self.probes += other.probes;
-        self.repaired += other.repaired;
-        self.twice += other.twice;
-        self.reductions += other.reductions;
-        self.sacked_bytes += other.sacked_bytes;
-        self.reinjected += other.reinjected;
+        add!(
+            self, other: recoveries, undone, probes, repaired, twice, reductions, sacked_bytes, reinjected
+        );
     }
 
     /// All of them by name.
     pub fn named(&self) -> [(&'static str, u64); 8] {
-        [
-            ("tcp.recoveries", self.recoveries.into()),
-            ("tcp.undone", self.undone.into()),
-            ("tcp.probes", self.probes.into()),
-            ("tcp.repaired", self.repaired.into()),
-            ("tcp.twice", self.twice.into()),
-            ("tcp.reductions", self.reductions.into()),
-            ("tcp.sacked_bytes", self.sacked_bytes),
-            ("tcp.reinjected", self.reinjected.into()),
-        ]
+        named!(
+            "tcp.", self: recoveries, undone, probes, repaired, twice, reductions, sacked_bytes, reinjected
+        )
     }
 }

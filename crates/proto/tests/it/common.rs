@@ -1,7 +1,8 @@
 //! What random stories of all engines share.
 
-use proptest::prelude::ProptestConfig;
+use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use wiremend_testkit::Luck;
 
 /// What proptest does when `PROPTEST_CASES` does not ask for another number.
 const CASES_UNASKED: u32 = 256;
@@ -13,5 +14,19 @@ pub(crate) fn stories(cases: u32, seed: u64) -> ProptestConfig {
         ProptestConfig { cases, rng_seed: RngSeed::Fixed(seed), ..asked }
     } else {
         asked
+    }
+}
+
+/// How many of a million packets meet something: none, some, or up to this many.
+fn rates(most_ppm: u32) -> impl Strategy<Value = u32> {
+    prop_oneof![2 => Just(0_u32), 1 => 0_u32..20_000, 1 => 0_u32..most_ppm]
+}
+
+prop_compose! {
+    /// What packets meet on their way.
+    pub(crate) fn lucks(most_ppm: u32)(
+        loss_ppm in rates(most_ppm), duplicate_ppm in rates(most_ppm), reorder_ppm in rates(most_ppm),
+    ) -> Luck {
+        Luck { loss_ppm, duplicate_ppm, reorder_ppm }
     }
 }

@@ -90,13 +90,11 @@ impl Canvas<'_> {
         for (i, name) in self.lanes.names().iter().enumerate() {
             let (x, bottom) = (At(self.x(i)), At(self.bottom));
             let name = squeezed(name, (self.gap / 8.0) as usize);
+            let (y, top, text) = (At(head), At(head - 8.0), Escaped(&name));
             let _ = writeln!(
                 self.svg,
-                "<path class=\"axis\" d=\"M{x} {}V{bottom}\"/><text x=\"{x}\" y=\"{}\" text-anchor=\"middle\" \
-                 font-weight=\"600\">{}</text>",
-                At(head),
-                At(head - 8.0),
-                Escaped(&name)
+                "<path class=\"axis\" d=\"M{x} {y}V{bottom}\"/><text x=\"{x}\" y=\"{top}\" text-anchor=\"middle\" \
+                 font-weight=\"600\">{text}</text>"
             );
         }
     }
@@ -110,28 +108,18 @@ impl Canvas<'_> {
             0 => format!("≈ {span}"),
             n => format!("{} records not drawn · {span}", human::count(n as u64)),
         };
+        let (x, top, width) = (At(first), At(y - 10.0), At(last - first));
         let _ = writeln!(
             self.svg,
-            "<rect class=\"ground\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"20\"/>",
-            At(first),
-            At(y - 10.0),
-            At(last - first)
+            "<rect class=\"ground\" x=\"{x}\" y=\"{top}\" width=\"{width}\" height=\"20\"/>"
         );
         for y in [y - 10.0, y + 10.0] {
-            let _ = writeln!(
-                self.svg,
-                "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M{} {}H{}\"/>",
-                At(first),
-                At(y),
-                At(last)
-            );
+            let (x, y, right) = (At(first), At(y), At(last));
+            let _ =
+                writeln!(self.svg, "<path class=\"axis\" stroke-dasharray=\"3 4\" d=\"M{x} {y}H{right}\"/>");
         }
-        let _ = writeln!(
-            self.svg,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-            At(f64::midpoint(first, last)),
-            At(y + 4.5)
-        );
+        let (x, y) = (At(f64::midpoint(first, last)), At(y + 4.5));
+        let _ = writeln!(self.svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
     }
 
     fn arrow(&self, record: &TraceRecord) -> Option<Arrow> {
@@ -228,12 +216,10 @@ impl Canvas<'_> {
                 Weight::Hint => " style=\"fill:var(--hint)\"",
                 Weight::Bad => " font-weight=\"600\" style=\"fill:var(--bad)\"",
             };
+            let (x, y, text) = (At(x + offset), At(at), Escaped(&note));
             let _ = writeln!(
                 self.svg,
-                "<text class=\"halo\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\" font-size=\"12\"{style}>{}</text>",
-                At(x + offset),
-                At(at),
-                Escaped(&note)
+                "<text class=\"halo\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\" font-size=\"12\"{style}>{text}</text>"
             );
         }
     }
@@ -275,11 +261,10 @@ impl Canvas<'_> {
             free_from = y + LINE;
             let since = |earlier: Time| record.time.since(earlier).as_ps();
             let since = words::time(since(first.time), self.timeline.resumed(record.time).map(since));
+            let (x, y) = (At(TIMES - 16.0), At(y));
             let _ = writeln!(
                 self.svg,
-                "<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"end\">{since}</text>",
-                At(TIMES - 16.0),
-                At(y)
+                "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"end\">{since}</text>"
             );
         }
     }
@@ -328,11 +313,10 @@ const fn look(kind: PacketKind) -> (&'static str, f64) {
 }
 
 fn cross(svg: &mut String, at: (f64, f64)) {
+    let (x, y) = (At(at.0), At(at.1));
     let _ = writeln!(
         svg,
-        "<path transform=\"translate({},{})\" d=\"M-6-6L6 6M-6 6L6-6\" stroke=\"var(--bad)\" stroke-width=\"3\" fill=\"none\"/>",
-        At(at.0),
-        At(at.1)
+        "<path transform=\"translate({x},{y})\" d=\"M-6-6L6 6M-6 6L6-6\" stroke=\"var(--bad)\" stroke-width=\"3\" fill=\"none\"/>"
     );
 }
 

@@ -77,23 +77,18 @@ impl Bars {
             );
             let text = human::count(count);
             if width > text_width(&text, 13.0) + 8.0 {
+                let (middle, y) = (At(x + width / 2.0), At(y + THICK / 2.0 + 4.5));
                 let _ = write!(
                     svg,
-                    "<text class=\"ground\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">{text}</text>",
-                    At(x + width / 2.0),
-                    At(y + THICK / 2.0 + 4.5)
+                    "<text class=\"ground\" x=\"{middle}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>"
                 );
             }
             x += width;
         }
         let sum = bar.counts.iter().sum::<u64>();
         let text = if sum == 0 { "none".to_owned() } else { human::count(sum) };
-        let _ = writeln!(
-            svg,
-            "<text x=\"{}\" y=\"{}\" font-weight=\"600\">{text}</text>",
-            At(x + 8.0),
-            At(y + THICK / 2.0 + 4.5)
-        );
+        let (x, y) = (At(x + 8.0), At(y + THICK / 2.0 + 4.5));
+        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" font-weight=\"600\">{text}</text>");
     }
 }
 

@@ -78,11 +78,10 @@ impl Plot {
         }
         if points().next().is_none() {
             let (x, y) = (MARGIN_LEFT + PLOT_WIDTH / 2.0, top + PLOT_HEIGHT / 2.0);
+            let (x, y) = (At(x), At(y));
             let _ = writeln!(
                 svg,
-                "<text class=\"note\" x=\"{}\" y=\"{}\" text-anchor=\"middle\">nothing to show</text>",
-                At(x),
-                At(y)
+                "<text class=\"note\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">nothing to show</text>"
             );
         }
         svg.push_str("</svg>\n");
@@ -127,27 +126,15 @@ impl Area<'_> {
                 let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}h-3\"/>", At(left), At(y));
             }
         }
-        let _ = writeln!(
-            svg,
-            "<path class=\"axis\" d=\"M{} {}V{}H{}\"/>",
-            At(left),
-            At(self.top),
-            At(bottom),
-            At(right)
-        );
+        let (x, y, low, right) = (At(left), At(self.top), At(bottom), At(right));
+        let _ = writeln!(svg, "<path class=\"axis\" d=\"M{x} {y}V{low}H{right}\"/>");
         let (middle, centre) = (self.top + PLOT_HEIGHT / 2.0, left + PLOT_WIDTH / 2.0);
+        let (x, y, text) = (At(centre), At(bottom + 44.0), Escaped(x_label));
+        let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{text}</text>");
+        let (y, text) = (At(middle), Escaped(y_label));
         let _ = writeln!(
             svg,
-            "<text x=\"{}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
-            At(centre),
-            At(bottom + 44.0),
-            Escaped(x_label)
-        );
-        let _ = writeln!(
-            svg,
-            "<text transform=\"translate(18,{}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
-            At(middle),
-            Escaped(y_label)
+            "<text transform=\"translate(18,{y}) rotate(-90)\" text-anchor=\"middle\">{text}</text>"
         );
     }
 
@@ -161,13 +148,8 @@ impl Area<'_> {
                 let _ = writeln!(svg, "<path class=\"axis\" d=\"M{} {}v3\"/>", At(x), At(bottom));
                 continue;
             }
-            let _ = writeln!(
-                svg,
-                "<path class=\"grid\" d=\"M{} {}V{}\"/>",
-                At(x),
-                At(self.top),
-                At(bottom + 5.0)
-            );
+            let (at, y, low) = (At(x), At(self.top), At(bottom + 5.0));
+            let _ = writeln!(svg, "<path class=\"grid\" d=\"M{at} {y}V{low}\"/>");
             let half = text_width(&tick.label, 13.0) / 2.0;
             if x - half >= free_from {
                 let (y, label) = (At(bottom + 20.0), Escaped(&tick.label));

@@ -2,57 +2,31 @@
 
 use wiremend_scenario::load;
 
-use crate::bad_input::{GOOD, refusal};
+use crate::bad_input::{GOOD, instead, with};
+use crate::refusal::{assert_refused, refusal};
 
 /// What only the topology tells (whether headroom fits) is refused when the network is built.
 #[test]
 fn lossless_switches_that_cannot_be_are_refused() {
-    const CLASSES: &str = "[switch.lossless]\nclasses = [3]\n";
-    const ALPHA: &str =
-        "expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or \"1/8\"";
-    for (table, message) in [
-        (
-            "[switch.lossless]".to_owned(),
-            "s.toml:17:1: missing field `classes`; it has no default".to_owned(),
-        ),
-        (
-            "[switch.lossless]\nclasses = []".to_owned(),
-            "s.toml:18:11: no class is lossless; name at least one, or leave out [switch.lossless]"
-                .to_owned(),
-        ),
-        (
-            "[switch.lossless]\nclasses = [0, 1, 2, 3, 4, 5, 6, 7, 0]".to_owned(),
-            "s.toml:18:11: 9 lossless classes; a link has at most 8".to_owned(),
-        ),
-        (
-            "[switch.lossless]\nclasses = [3, 8]".to_owned(),
-            "s.toml:18:15: 8 is out of range; expected a whole number from 0 to 7".to_owned(),
-        ),
-        (
-            "[switch.lossless]\nclasses = [3, 3]".to_owned(),
-            "s.toml:18:11: class 3 is named twice; name each once".to_owned(),
-        ),
-        (format!("{CLASSES}alpha = 0"), format!("s.toml:19:9: an alpha of 0 is out of range; {ALPHA}")),
-        (format!("{CLASSES}alpha = 8.5"), format!("s.toml:19:9: an alpha of 8.5 is out of range; {ALPHA}")),
-        (
-            format!("{CLASSES}alpha = \"1/129\""),
-            format!("s.toml:19:9: an alpha of 1/129 is out of range; {ALPHA}"),
-        ),
-        (
-            format!("{CLASSES}alpha = \"1/0\""),
-            format!("s.toml:19:9: an alpha of 1/0 is out of range; {ALPHA}"),
-        ),
-        (format!("{CLASSES}alpha = \"much\""), format!("s.toml:19:9: found the text `much`; {ALPHA}")),
-        (
-            format!("{CLASSES}quanta = 65536"),
-            "s.toml:19:10: 65536 is out of range; expected a whole number from 1 to 65535".to_owned(),
-        ),
-    ] {
-        assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
-    }
+    assert_refused(
+        with,
+        r#"
+        [switch.lossless] | s.toml:17:1: missing field `classes`; it has no default
+        [switch.lossless]\nclasses = [] | s.toml:18:11: no class is lossless; name at least one, or leave out [switch.lossless]
+        [switch.lossless]\nclasses = [0, 1, 2, 3, 4, 5, 6, 7, 0] | s.toml:18:11: 9 lossless classes; a link has at most 8
+        [switch.lossless]\nclasses = [3, 8] | s.toml:18:15: 8 is out of range; expected a whole number from 0 to 7
+        [switch.lossless]\nclasses = [3, 3] | s.toml:18:11: class 3 is named twice; name each once
+        [switch.lossless]\nclasses = [3]\nalpha = 0 | s.toml:19:9: an alpha of 0 is out of range; expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or "1/8"
+        [switch.lossless]\nclasses = [3]\nalpha = 8.5 | s.toml:19:9: an alpha of 8.5 is out of range; expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or "1/8"
+        [switch.lossless]\nclasses = [3]\nalpha = "1/129" | s.toml:19:9: an alpha of 1/129 is out of range; expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or "1/8"
+        [switch.lossless]\nclasses = [3]\nalpha = "1/0" | s.toml:19:9: an alpha of 1/0 is out of range; expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or "1/8"
+        [switch.lossless]\nclasses = [3]\nalpha = "much" | s.toml:19:9: found the text `much`; expected a factor from 1/128 to 8, the range that switches offer, such as 0.5 or "1/8"
+        [switch.lossless]\nclasses = [3]\nquanta = 65536 | s.toml:19:10: 65536 is out of range; expected a whole number from 1 to 65535
+    "#,
+    );
     let limited = GOOD.replace("k = 4", "k = 4\nbuffer = \"1MB\"");
     assert_eq!(
-        refusal(&format!("{limited}{CLASSES}")),
+        refusal(&format!("{limited}[switch.lossless]\nclasses = [3]\n")),
         "s.toml:18:1: the ports of a lossless switch share its buffer, and `topology.buffer` limits each of them; leave that out"
     );
 }
@@ -61,193 +35,91 @@ fn lossless_switches_that_cannot_be_are_refused() {
 fn marks_and_congestion_control_that_cannot_be_are_refused() {
     const ECN: &str = "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n";
     const PAPER: &str = "congestion = \"dcqcn-paper\"";
-    let ecn = |from: &str, to: &str| GOOD.to_owned() + &ECN.replace(from, to);
-    let transport = |fields: &str| GOOD.replace("mtu = 1024", fields);
-    let dcqcn =
-        |field: &str| GOOD.replace("mtu = 1024", &format!("{PAPER}\n[transport.dcqcn]\n{field}")) + ECN;
-    for (text, message) in [
-        (
-            ecn("5kB", "201kB"),
-            "s.toml:17:1: `kmin` of 201kB is above `kmax` of 200kB; marking begins at `kmin` and is certain above `kmax`",
-        ),
-        (ecn("200kB", "0B"), "s.toml:19:8: must be above zero; expected a size such as \"64KiB\" or \"1MB\""),
-        (
-            ecn("0.01", "0"),
-            "s.toml:17:1: a `pmax` of 0 marks nothing below `kmax`; give one above 0 and at most 1",
-        ),
-        (
-            ecn("0.01", "1.01"),
-            "s.toml:20:8: `1.01` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)",
-        ),
-        (
-            transport("congestion = \"dcqcn\""),
-            "s.toml:7:14: unknown value `dcqcn`; allowed: none, dcqcn-paper, hpcc-lineage, swift",
-        ),
-        (transport(PAPER), "s.toml:7:14: DCQCN acts on marks, and no switch makes any; add [switch.ecn]"),
-        (
-            transport("operation = \"read\"\ncongestion = \"swift\""),
-            "s.toml:8:14: congestion control paces what a queue pair asks for, and the data of a READ are answers; use write or send",
-        ),
-        (
-            transport("rate = \"1Gbps\"\ncongestion = \"swift\""),
-            "s.toml:8:14: congestion control finds the rate of each queue pair; leave out `rate`, or `congestion`",
-        ),
-        (
-            transport("dcqcn = { gain = 0.5 }"),
-            "s.toml:7:9: parameters of DCQCN, which no queue pair follows; set congestion = \"dcqcn-paper\" or \"hpcc-lineage\"",
-        ),
-        (
-            transport("swift = { beta = 0.5 }"),
-            "s.toml:7:9: parameters of Swift, which no queue pair follows; set congestion = \"swift\"",
-        ),
-        (dcqcn("alpha_timer = \"0us\""), "s.toml:9:15: must be above zero; expected a time such as \"1us\""),
-        (
-            dcqcn("increase_timer = \"99ns\""),
-            "s.toml:8:1: `increase_timer` of 99ns is too short; at least 100ns",
-        ),
-        (
-            dcqcn("min_rate = \"101Gbps\""),
-            "s.toml:8:1: a `min_rate` of 101Gbps is above the 100Gbps of the hosts' links; give at most that",
-        ),
-        (dcqcn("gain = 0"), "s.toml:8:1: a `gain` of 0 never moves α; at least 1/65536"),
-        (
-            dcqcn("byte_counter = \"0B\""),
-            "s.toml:8:1: a `byte_counter` of zero has no end; give one above zero, or \"unlimited\"",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message, "{text}");
-    }
+    let ecn = |[from, to]: [&str; 2]| GOOD.to_owned() + &ECN.replace(from, to);
+    let dcqcn = |[field]: [&str; 1]| transport([&format!("{PAPER}\n[transport.dcqcn]\n{field}")]) + ECN;
+    assert_refused(
+        ecn,
+        r#"
+        5kB | 201kB | s.toml:17:1: `kmin` of 201kB is above `kmax` of 200kB; marking begins at `kmin` and is certain above `kmax`
+        200kB | 0B | s.toml:19:8: must be above zero; expected a size such as "64KiB" or "1MB"
+        0.01 | 0 | s.toml:17:1: a `pmax` of 0 marks nothing below `kmax`; give one above 0 and at most 1
+        0.01 | 1.01 | s.toml:20:8: `1.01` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)
+    "#,
+    );
+    assert_refused(
+        transport,
+        r#"
+        congestion = "dcqcn" | s.toml:7:14: unknown value `dcqcn`; allowed: none, dcqcn-paper, hpcc-lineage, swift
+        congestion = "dcqcn-paper" | s.toml:7:14: DCQCN acts on marks, and no switch makes any; add [switch.ecn]
+        operation = "read"\ncongestion = "swift" | s.toml:8:14: congestion control paces what a queue pair asks for, and the data of a READ are answers; use write or send
+        rate = "1Gbps"\ncongestion = "swift" | s.toml:8:14: congestion control finds the rate of each queue pair; leave out `rate`, or `congestion`
+        dcqcn = { gain = 0.5 } | s.toml:7:9: parameters of DCQCN, which no queue pair follows; set congestion = "dcqcn-paper" or "hpcc-lineage"
+        swift = { beta = 0.5 } | s.toml:7:9: parameters of Swift, which no queue pair follows; set congestion = "swift"
+    "#,
+    );
+    assert_refused(
+        dcqcn,
+        r#"
+        alpha_timer = "0us" | s.toml:9:15: must be above zero; expected a time such as "1us"
+        increase_timer = "99ns" | s.toml:8:1: `increase_timer` of 99ns is too short; at least 100ns
+        min_rate = "101Gbps" | s.toml:8:1: a `min_rate` of 101Gbps is above the 100Gbps of the hosts' links; give at most that
+        gain = 0 | s.toml:8:1: a `gain` of 0 never moves α; at least 1/65536
+        byte_counter = "0B" | s.toml:8:1: a `byte_counter` of zero has no end; give one above zero, or "unlimited"
+    "#,
+    );
 }
 
 #[test]
 fn recoveries_that_cannot_be_are_refused() {
-    let transport = |fields: &str| GOOD.replace("mtu = 1024", fields);
-    for (text, message) in [
-        (
-            transport("selective-repeat = { rto_low = \"1ms\" }"),
-            "s.toml:7:20: parameters of selective repeat, which no queue pair follows; set recovery = \"selective-repeat\", \"timeout-only\", \"rack-tlp\" or \"mp-rdma\"",
-        ),
-        (
-            transport("recovery = \"rack-tlp\"\noperation = \"read\""),
-            "s.toml:1:1: recovery \"rack-tlp\" is about data that travel with their requests, and those of a READ are answers; use write or send, or recovery = \"go-back-n\"",
-        ),
-        (
-            transport("recovery = \"timeout-only\"\nack_every = 2"),
-            "s.toml:1:1: recovery \"timeout-only\" acknowledges every packet; leave out `ack_every`",
-        ),
-        (
-            transport("recovery = \"mp-rdma\"\nack_coalescing = true"),
-            "s.toml:1:1: mp-rdma counts acknowledgements; leave out `ack_coalescing`",
-        ),
-        (
-            transport(
-                "recovery = \"selective-repeat\"\nselective-repeat = { rto_low = \"1ms\", rto_high = \"1us\" }",
-            ),
-            "s.toml:8:20: `rto_low` of 1ms is above `rto_high` of 1us; give at most that",
-        ),
-        (
-            transport("recovery = \"rack-tlp\"\nacceleration = { slow_restart = true }"),
-            "s.toml:8:16: accelerations are those of go-back-n, and \"rack-tlp\" has timers of its own; leave out [transport.acceleration]",
-        ),
-        (
-            transport(
-                "timeout = 8\nacceleration = { adaptive_retransmission = true, first_timeout = \"2ms\" }",
-            ),
-            "s.toml:8:16: `first_timeout` of 2ms is above the timeout of 1.049ms; give at most that",
-        ),
-        (
-            transport("timeout = 0\nacceleration = { adaptive_retransmission = true }"),
-            "s.toml:8:16: there is no timer that could adapt; give a `timeout` above 0",
-        ),
-        (
-            transport("acceleration = { first_timeout = \"2ms\" }"),
-            "s.toml:7:16: `first_timeout` means nothing without `adaptive_retransmission`; give both, or none",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message, "{text}");
-    }
+    assert_refused(
+        transport,
+        r#"
+        selective-repeat = { rto_low = "1ms" } | s.toml:7:20: parameters of selective repeat, which no queue pair follows; set recovery = "selective-repeat", "timeout-only", "rack-tlp" or "mp-rdma"
+        recovery = "rack-tlp"\noperation = "read" | s.toml:1:1: recovery "rack-tlp" is about data that travel with their requests, and those of a READ are answers; use write or send, or recovery = "go-back-n"
+        recovery = "timeout-only"\nack_every = 2 | s.toml:1:1: recovery "timeout-only" acknowledges every packet; leave out `ack_every`
+        recovery = "mp-rdma"\nack_coalescing = true | s.toml:1:1: mp-rdma counts acknowledgements; leave out `ack_coalescing`
+        recovery = "selective-repeat"\nselective-repeat = { rto_low = "1ms", rto_high = "1us" } | s.toml:8:20: `rto_low` of 1ms is above `rto_high` of 1us; give at most that
+        recovery = "rack-tlp"\nacceleration = { slow_restart = true } | s.toml:8:16: accelerations are those of go-back-n, and "rack-tlp" has timers of its own; leave out [transport.acceleration]
+        timeout = 8\nacceleration = { adaptive_retransmission = true, first_timeout = "2ms" } | s.toml:8:16: `first_timeout` of 2ms is above the timeout of 1.049ms; give at most that
+        timeout = 0\nacceleration = { adaptive_retransmission = true } | s.toml:8:16: there is no timer that could adapt; give a `timeout` above 0
+        acceleration = { first_timeout = "2ms" } | s.toml:7:16: `first_timeout` means nothing without `adaptive_retransmission`; give both, or none
+    "#,
+    );
+}
+
+fn transport([fields]: [&str; 1]) -> String {
+    instead(["mtu = 1024", fields])
 }
 
 #[test]
 fn protection_that_cannot_be_is_refused() {
-    for (table, message) in [
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"fec(250,6)\"",
-            "s.toml:19:6: nothing mends a link by `fec(250,6)`; expected \"linkguardian\", \"linkguardian-nb\", or \"fec(k,h)\" or \"fec-nb(k,h)\" with k and h at least 1 and k + h at most 255, such as \"fec(25,1)\"",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = 25",
-            "s.toml:19:6: found the number `25`; expected \"linkguardian\", \"linkguardian-nb\", or \"fec(k,h)\" or \"fec-nb(k,h)\" with k and h at least 1 and k + h at most 255, such as \"fec(25,1)\"",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\ndummies = 3",
-            "s.toml:17:1: `dummies` means nothing to error correction; leave it out",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nflush = \"1us\"",
-            "s.toml:17:1: `flush` means nothing to retransmission; leave it out",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofino\"",
-            "s.toml:17:1: the hardened protocol keeps frames in memory, which a tofino has not; use switch = \"ideal\", or profile = \"paper\"",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nover = 1000",
-            "s.toml:17:1: `over` means nothing without `start_at_loss`; give both, or none",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\ndelay = \"1ms\"",
-            "s.toml:17:1: `delay` means nothing without `start_at_loss`; give both, or none",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0",
-            "s.toml:17:1: a loss of 0e0 is too rare to be seen; `start_at_loss` is at least 1e-15",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"fec(5,1)\"\nstart_at_loss = 1e-6\nover = 999_999",
-            "s.toml:17:1: 999999 frames cannot show a loss of 1e-6; `over` is at least 1000000",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 0.1\nover = 100_000_000",
-            "s.toml:17:1: 100000000 frames are more than a loss of 1e-1 takes; `over` is at most 10000000",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nstart_at_loss = 2",
-            "s.toml:20:17: `2` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nswitch = \"ideal\"",
-            "s.toml:17:1: `switch` means nothing to error correction; leave it out",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"linkguardian\"\nswitch = \"tofinno\"",
-            "s.toml:20:10: unknown value `tofinno`; did you mean `tofino`? allowed: tofino, ideal",
-        ),
-        (
-            "[[protect]]\nlinks = \"switches\"\nby = \"fec(25,1)\"\nflush = \"0us\"",
-            "s.toml:20:9: must be above zero; expected a time such as \"1us\"",
-        ),
-    ] {
-        assert_eq!(refusal(&format!("{GOOD}{table}\n")), message, "{table}");
-    }
+    assert_refused(
+        with,
+        r#"
+        [[protect]]\nlinks = "switches"\nby = "fec(250,6)" | s.toml:19:6: nothing mends a link by `fec(250,6)`; expected "linkguardian", "linkguardian-nb", or "fec(k,h)" or "fec-nb(k,h)" with k and h at least 1 and k + h at most 255, such as "fec(25,1)"
+        [[protect]]\nlinks = "switches"\nby = 25 | s.toml:19:6: found the number `25`; expected "linkguardian", "linkguardian-nb", or "fec(k,h)" or "fec-nb(k,h)" with k and h at least 1 and k + h at most 255, such as "fec(25,1)"
+        [[protect]]\nlinks = "switches"\nby = "fec(25,1)"\ndummies = 3 | s.toml:17:1: `dummies` means nothing to error correction; leave it out
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nflush = "1us" | s.toml:17:1: `flush` means nothing to retransmission; leave it out
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nswitch = "tofino" | s.toml:17:1: the hardened protocol keeps frames in memory, which a tofino has not; use switch = "ideal", or profile = "paper"
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nover = 1000 | s.toml:17:1: `over` means nothing without `start_at_loss`; give both, or none
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\ndelay = "1ms" | s.toml:17:1: `delay` means nothing without `start_at_loss`; give both, or none
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nstart_at_loss = 0 | s.toml:17:1: a loss of 0e0 is too rare to be seen; `start_at_loss` is at least 1e-15
+        [[protect]]\nlinks = "switches"\nby = "fec(5,1)"\nstart_at_loss = 1e-6\nover = 999_999 | s.toml:17:1: 999999 frames cannot show a loss of 1e-6; `over` is at least 1000000
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nstart_at_loss = 0.1\nover = 100_000_000 | s.toml:17:1: 100000000 frames are more than a loss of 1e-1 takes; `over` is at most 10000000
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nstart_at_loss = 2 | s.toml:20:17: `2` is not a probability: it must lie between 0 and 1 (write `1e-3`, `0.001` or `1/1000`)
+        [[protect]]\nlinks = "switches"\nby = "fec(25,1)"\nswitch = "ideal" | s.toml:17:1: `switch` means nothing to error correction; leave it out
+        [[protect]]\nlinks = "switches"\nby = "linkguardian"\nswitch = "tofinno" | s.toml:20:10: unknown value `tofinno`; did you mean `tofino`? allowed: tofino, ideal
+        [[protect]]\nlinks = "switches"\nby = "fec(25,1)"\nflush = "0us" | s.toml:20:9: must be above zero; expected a time such as "1us"
+    "#,
+    );
 }
 
 /// Whatever is wrong with the shape of a block, the same is said.
 #[test]
 fn shapes_of_blocks_that_cannot_be_are_refused() {
     let by = |by: &str| format!("{GOOD}[[protect]]\nlinks = \"switches\"\nby = \"{by}\"\n");
-    for wrong in [
-        "fec",
-        "fec()",
-        "fec(25)",
-        "fec(0,1)",
-        "fec(25,0)",
-        "fec(255,1)",
-        "fec(1,300)",
-        "fec(5,1",
-        "wharf(5,1)",
-        "fec(-5,1)",
-    ] {
+    let shapes = "fec fec() fec(25) fec(0,1) fec(25,0) fec(255,1) fec(1,300) fec(5,1 wharf(5,1) fec(-5,1)";
+    for wrong in shapes.split(' ') {
         let said = refusal(&by(wrong));
         assert!(
             said.starts_with(&format!("s.toml:19:6: nothing mends a link by `{wrong}`; expected ")),

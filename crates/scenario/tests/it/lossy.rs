@@ -2,6 +2,8 @@
 
 use wiremend_scenario::load;
 
+use crate::refusal::{assert_refused, refusal};
+
 /// Line 6 begins what a test adds.
 const GOOD: &str =
     "title = \"t\"\n[topology]\nkind = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4\n";
@@ -9,187 +11,109 @@ const FLOWS: &str = "[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = 
 
 #[test]
 fn trimming_that_cannot_be_is_refused() {
-    let trim = |fields: &str| format!("{GOOD}{FLOWS}[switch.trim]\n{fields}\n");
-    for (text, message) in [
-        (
-            trim("threshold = \"200kB\"").replace("leaves", "buffer = \"100kB\"\nleaves"),
-            "s.toml:12:1: a `threshold` of 200kB is above the `topology.buffer` of 100kB, so that packets would be dropped before \
-             they are trimmed; give at most that",
-        ),
-        (
-            trim("threshold = \"0B\""),
-            "s.toml:12:13: must be above zero; expected a size such as \"64KiB\" or \"1MB\"",
-        ),
-        (
-            trim("weight = 0"),
-            "s.toml:12:10: a weight of 0 lets no header-only packet pass, or nothing else; expected a number from 0.01 to \
-             1000, \"fan-in\" or \"ratio\"",
-        ),
-        (
-            trim("weight = -1.5"),
-            "s.toml:12:10: a weight of -1.5 lets no header-only packet pass, or nothing else; expected a number from 0.01 to \
-             1000, \"fan-in\" or \"ratio\"",
-        ),
-        (
-            trim("weight = \"fanin\""),
-            "s.toml:12:10: found the text `fanin`; expected a number from 0.01 to 1000, \"fan-in\" or \"ratio\"",
-        ),
-        (trim("fan_in = 0"), "s.toml:12:10: 0 is out of range; expected a whole number from 1 to 65535"),
-        (
-            trim("headers = \"0B\""),
-            "s.toml:12:11: must be above zero; expected a size such as \"64KiB\" or \"1MB\"",
-        ),
-        (
-            trim("class = 0"),
-            "s.toml:12:9: class 0 is that of a workload, and header-only packets have a class of their own; choose another",
-        ),
-        (
-            trim("class = 4\n[[switch.class]]\nnumber = 4"),
-            "s.toml:12:9: class 4 is in [[switch.class]], and header-only packets have a class of their own; choose another",
-        ),
-        (
-            trim("[switch.lossless]\nclasses = [0]"),
-            "s.toml:11:1: a lossless switch stops its neighbours before anything is trimmed; leave out [switch.trim], or \
-             [switch.lossless]",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message);
-    }
+    let trim = |[fields]: [&str; 1]| format!("{GOOD}{FLOWS}[switch.trim]\n{fields}\n");
+    let deep = trim(["threshold = \"200kB\""]).replace("leaves", "buffer = \"100kB\"\nleaves");
+    assert_eq!(
+        refusal(&deep),
+        "s.toml:12:1: a `threshold` of 200kB is above the `topology.buffer` of 100kB, so that packets would be dropped before \
+         they are trimmed; give at most that"
+    );
+    assert_refused(
+        trim,
+        r#"
+        threshold = "0B" | s.toml:12:13: must be above zero; expected a size such as "64KiB" or "1MB"
+        weight = 0 | s.toml:12:10: a weight of 0 lets no header-only packet pass, or nothing else; expected a number from 0.01 to 1000, "fan-in" or "ratio"
+        weight = -1.5 | s.toml:12:10: a weight of -1.5 lets no header-only packet pass, or nothing else; expected a number from 0.01 to 1000, "fan-in" or "ratio"
+        weight = "fanin" | s.toml:12:10: found the text `fanin`; expected a number from 0.01 to 1000, "fan-in" or "ratio"
+        fan_in = 0 | s.toml:12:10: 0 is out of range; expected a whole number from 1 to 65535
+        headers = "0B" | s.toml:12:11: must be above zero; expected a size such as "64KiB" or "1MB"
+        class = 0 | s.toml:12:9: class 0 is that of a workload, and header-only packets have a class of their own; choose another
+        class = 4\n[[switch.class]]\nnumber = 4 | s.toml:12:9: class 4 is in [[switch.class]], and header-only packets have a class of their own; choose another
+        [switch.lossless]\nclasses = [0] | s.toml:11:1: a lossless switch stops its neighbours before anything is trimmed; leave out [switch.trim], or [switch.lossless]
+    "#,
+    );
 }
 
 /// Line 12 begins the table.
 #[test]
 fn transports_that_cannot_be_trimmed_so_are_refused() {
-    let dcp = |transport: &str, table: &str| format!("{GOOD}{FLOWS}[transport]\n{transport}\n{table}\n");
-    for (text, message) in [
-        (
-            dcp("recovery = \"go-back-n\"", "[transport.dcp]\nunit = 64"),
-            "s.toml:13:1: parameters of transports that can be trimmed, which no queue pair follows; set recovery = \"dcp\", \"ndp\" \
-             or \"cp\"",
-        ),
-        (
-            dcp("recovery = \"dcp\"", "[transport.dcp]\nburst = 64"),
-            "s.toml:13:1: `burst` is for recovery = \"ndp\" alone; leave it out, or set recovery = \"ndp\"",
-        ),
-        (
-            dcp("recovery = \"ndp\"", "[transport.dcp]\nbatch = 4"),
-            "s.toml:13:1: `batch` is for recovery = \"dcp\" alone; leave it out, or set recovery = \"dcp\"",
-        ),
-        (
-            dcp("recovery = \"dcp\"", "[transport.dcp]\ntracked = 400"),
-            "s.toml:13:1: `tracked` is for tracking = \"bitmap\" or \"linked-chunks\" alone; leave it out, or set tracking = \"bitmap\" or \"linked-chunks\"",
-        ),
-        (
-            dcp("recovery = \"rack-tlp\"", "[transport.selective-repeat]\nlag = 4"),
-            "s.toml:13:1: `lag` is for recovery = \"mp-rdma\" alone; leave it out, or set recovery = \"mp-rdma\"",
-        ),
-        (
-            dcp("recovery = \"dcp\"", "[transport.dcp]\nunit = 0"),
-            "s.toml:14:8: 0 is out of range; expected a whole number from 1 to 4194304",
-        ),
-        (
-            dcp("recovery = \"dcp\"", "[transport.dcp]\nprobe = \"0us\""),
-            "s.toml:14:9: must be above zero; expected a time such as \"1us\"",
-        ),
-        (
-            dcp("recovery = \"dcp\"", "[transport.dcp]\ntracking = \"bits\""),
-            "s.toml:14:12: unknown value `bits`; allowed: counter, sums, bitmap, linked-chunks",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message);
-    }
-    let read = dcp("recovery = \"cp\"\noperation = \"read\"", "");
+    let dcp = |[transport, table]: [&str; 2]| format!("{GOOD}{FLOWS}[transport]\n{transport}\n{table}\n");
+    assert_refused(
+        dcp,
+        r#"
+        recovery = "go-back-n" | [transport.dcp]\nunit = 64 | s.toml:13:1: parameters of transports that can be trimmed, which no queue pair follows; set recovery = "dcp", "ndp" or "cp"
+        recovery = "dcp" | [transport.dcp]\nburst = 64 | s.toml:13:1: `burst` is for recovery = "ndp" alone; leave it out, or set recovery = "ndp"
+        recovery = "ndp" | [transport.dcp]\nbatch = 4 | s.toml:13:1: `batch` is for recovery = "dcp" alone; leave it out, or set recovery = "dcp"
+        recovery = "dcp" | [transport.dcp]\ntracked = 400 | s.toml:13:1: `tracked` is for tracking = "bitmap" or "linked-chunks" alone; leave it out, or set tracking = "bitmap" or "linked-chunks"
+        recovery = "rack-tlp" | [transport.selective-repeat]\nlag = 4 | s.toml:13:1: `lag` is for recovery = "mp-rdma" alone; leave it out, or set recovery = "mp-rdma"
+        recovery = "dcp" | [transport.dcp]\nunit = 0 | s.toml:14:8: 0 is out of range; expected a whole number from 1 to 4194304
+        recovery = "dcp" | [transport.dcp]\nprobe = "0us" | s.toml:14:9: must be above zero; expected a time such as "1us"
+        recovery = "dcp" | [transport.dcp]\ntracking = "bits" | s.toml:14:12: unknown value `bits`; allowed: counter, sums, bitmap, linked-chunks
+    "#,
+    );
+    let read = dcp(["recovery = \"cp\"\noperation = \"read\"", ""]);
     assert!(refusal(&read).contains("those of a READ are answers; use write or send"), "{}", refusal(&read));
 }
 
 #[test]
 fn ways_and_links_that_cannot_be_are_refused() {
-    let switch = |fields: &str| format!("{GOOD}{FLOWS}[switch]\n{fields}\n");
-    let link = |fields: &str| format!("{GOOD}[[topology.link]]\n{fields}\n{FLOWS}");
-    let far = |fields: &str| GOOD.replace("leaf-spine\"", &format!("cross-dc\"\n{fields}")) + FLOWS;
-    for (text, message) in [
-        (
-            switch("balance = \"random\""),
-            "s.toml:12:11: unknown value `random`; allowed: ecmp, spray, adaptive, flowlet",
-        ),
-        (
-            switch("balance = \"spray\"\nflowlet_gap = \"1us\""),
-            "s.toml:12:11: `flowlet_gap` is for balance = \"flowlet\"; set that, or leave it out",
-        ),
-        (switch("flowlet_gap = \"0s\""), "s.toml:12:15: must be above zero; expected a time such as \"1us\""),
-        (
-            switch("[[switch.buffer]]\nswitches = []\nbytes = \"1MB\""),
-            "s.toml:13:12: the list is empty; expected switches: \"edge\", \"core\", a switch such as \"spine0\", or a list of switches",
-        ),
-        (
-            link("links = \"leaf0-spine0\""),
-            "s.toml:7:1: links that are as all others; give `rate` or `delay` or both",
-        ),
-        (
-            link("links = \"leaf0-spine0\"\nrate = \"1kbps\""),
-            "s.toml:7:1: a link of 1kbps is too slow; at least 1Mbps",
-        ),
-        (far("long_links = 3"), "s.toml:4:14: 3 long links of 2 spines; at most one of each"),
-        (far("long_delay = \"11s\""), "s.toml:2:1: a delay of 11s is too long; at most 10s"),
-    ] {
-        assert_eq!(refusal(&text), message);
-    }
+    let switch = |[fields]: [&str; 1]| format!("{GOOD}{FLOWS}[switch]\n{fields}\n");
+    let link = |[fields]: [&str; 1]| format!("{GOOD}[[topology.link]]\n{fields}\n{FLOWS}");
+    let far = |[fields]: [&str; 1]| GOOD.replace("leaf-spine\"", &format!("cross-dc\"\n{fields}")) + FLOWS;
+    assert_refused(
+        switch,
+        r#"
+        balance = "random" | s.toml:12:11: unknown value `random`; allowed: ecmp, spray, adaptive, flowlet
+        balance = "spray"\nflowlet_gap = "1us" | s.toml:12:11: `flowlet_gap` is for balance = "flowlet"; set that, or leave it out
+        flowlet_gap = "0s" | s.toml:12:15: must be above zero; expected a time such as "1us"
+        [[switch.buffer]]\nswitches = []\nbytes = "1MB" | s.toml:13:12: the list is empty; expected switches: "edge", "core", a switch such as "spine0", or a list of switches
+    "#,
+    );
+    assert_refused(
+        link,
+        r#"
+        links = "leaf0-spine0" | s.toml:7:1: links that are as all others; give `rate` or `delay` or both
+        links = "leaf0-spine0"\nrate = "1kbps" | s.toml:7:1: a link of 1kbps is too slow; at least 1Mbps
+    "#,
+    );
+    assert_refused(
+        far,
+        r#"
+        long_links = 3 | s.toml:4:14: 3 long links of 2 spines; at most one of each
+        long_delay = "11s" | s.toml:2:1: a delay of 11s is too long; at most 10s
+    "#,
+    );
 }
 
 #[test]
 fn groups_that_cannot_be_are_refused_with_what_can() {
-    let reduce =
-        |fields: &str| format!("{GOOD}[[workload]]\nkind = \"allreduce\"\nbytes = \"1MB\"\n{fields}\n");
-    for (text, message) in [
-        (
-            reduce("groups = 3"),
-            "s.toml:10:10: 3 groups of equal size cannot be made of 8 hosts; give 2 or 4 groups, or name 6 of them in `hosts`",
-        ),
-        (reduce("groups = 8"), "s.toml:10:10: 8 groups of equal size cannot be made of 8 hosts; give 4"),
-        (
-            reduce("groups = 2\nhosts = \"h0..h6\""),
-            "s.toml:10:10: 2 groups of equal size cannot be made of 7 hosts; give 1, or name 6 of them in `hosts`",
-        ),
-        (reduce("groups = 0"), "s.toml:10:10: 0 groups; expected 1 to 65536, or the members of each"),
-        (
-            reduce("groups = [\"h0..h3\", \"h5\"]"),
-            "s.toml:10:10: a group of one has nobody to talk to; give each at least two members",
-        ),
-        (
-            reduce("groups = [\"h0..h3\", \"h3, h5\"]"),
-            "s.toml:10:10: `h3` is named twice; a host is in one group",
-        ),
-        (
-            reduce("groups = [\"h0..h3\", \"h4, h8\"]"),
-            "s.toml:10:10: unknown host `h8`; the hosts are h0 to h7",
-        ),
-        (
-            reduce("groups = [\"h0..h3\"]\nhosts = \"all\""),
-            "s.toml:11:9: the members of all groups are listed; leave out `hosts`",
-        ),
-        (
-            reduce("algorithm = \"halving-doubling\"\ngroups = [\"h0..h2\"]"),
-            "s.toml:11:10: halving and doubling needs 2, 4, 8, … members, and a group has 3; use algorithm = \"ring\"",
-        ),
-        (
-            reduce("iterations = 0"),
-            "s.toml:10:14: 0 is out of range; expected a whole number from 1 to 1000000",
-        ),
-        (
-            reduce("").replace("1MB", "40GB"),
-            "s.toml:7:1: 40GB are sent in messages of 5GB; at most 2GiB each",
-        ),
-        (
-            reduce("[transport]\noperation = \"read\""),
-            "s.toml:7:1: nobody is told of a READ that could go on with its data; use write or send for collectives",
-        ),
-        (
-            format!("{GOOD}{FLOWS}rounds = 3\n"),
-            "s.toml:7:1: flows that begin again and again need `every` and `rounds` above 1; give both, or none",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message);
-    }
+    let reduce = |[fields]: [&str; 1]| {
+        format!("{GOOD}[[workload]]\nkind = \"allreduce\"\nbytes = \"1MB\"\n{fields}\n")
+    };
+    let large = reduce([""]).replace("1MB", "40GB");
+    assert_eq!(refusal(&large), "s.toml:7:1: 40GB are sent in messages of 5GB; at most 2GiB each");
+    assert_refused(
+        |[fields]| format!("{GOOD}{FLOWS}{fields}\n"),
+        "
+        rounds = 3 | s.toml:7:1: flows that begin again and again need `every` and `rounds` above 1; give both, or none
+    ",
+    );
+    assert_refused(
+        reduce,
+        r#"
+        groups = 3 | s.toml:10:10: 3 groups of equal size cannot be made of 8 hosts; give 2 or 4 groups, or name 6 of them in `hosts`
+        groups = 8 | s.toml:10:10: 8 groups of equal size cannot be made of 8 hosts; give 4
+        groups = 2\nhosts = "h0..h6" | s.toml:10:10: 2 groups of equal size cannot be made of 7 hosts; give 1, or name 6 of them in `hosts`
+        groups = 0 | s.toml:10:10: 0 groups; expected 1 to 65536, or the members of each
+        groups = ["h0..h3", "h5"] | s.toml:10:10: a group of one has nobody to talk to; give each at least two members
+        groups = ["h0..h3", "h3, h5"] | s.toml:10:10: `h3` is named twice; a host is in one group
+        groups = ["h0..h3", "h4, h8"] | s.toml:10:10: unknown host `h8`; the hosts are h0 to h7
+        groups = ["h0..h3"]\nhosts = "all" | s.toml:11:9: the members of all groups are listed; leave out `hosts`
+        algorithm = "halving-doubling"\ngroups = ["h0..h2"] | s.toml:11:10: halving and doubling needs 2, 4, 8, … members, and a group has 3; use algorithm = "ring"
+        iterations = 0 | s.toml:10:14: 0 is out of range; expected a whole number from 1 to 1000000
+        [transport]\noperation = "read" | s.toml:7:1: nobody is told of a READ that could go on with its data; use write or send for collectives
+    "#,
+    );
 }
 
 #[test]
@@ -215,12 +139,5 @@ fn weights_of_the_control_class_read_back_as_they_were_written() {
         let file = load("s.toml", &text, &[]).expect("it is right");
         let written = toml::to_string(&file.scenario.switch).expect("it can be written");
         assert!(written.contains(&format!("weight = {same}\n")), "{written}");
-    }
-}
-
-fn refusal(text: &str) -> String {
-    match load("s.toml", text, &[]) {
-        Ok(_) => panic!("understood:\n{text}"),
-        Err(error) => error.to_string(),
     }
 }

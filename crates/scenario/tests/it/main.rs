@@ -7,5 +7,6 @@ mod corpus;
 mod library;
 mod lossy;
 mod overrides;
+mod refusal;
 mod routes;
 mod tcp;

@@ -2,6 +2,8 @@
 
 use wiremend_scenario::{App, Fault, Override, Recovery, load};
 
+use crate::refusal::assert_said;
+
 const TEXT: &str = r#"title = "two versions"
 [topology]
 kind = "fat-tree"
@@ -102,39 +104,21 @@ fn values_of_the_command_line_are_toml_or_plain_text() {
 
 #[test]
 fn an_override_is_blamed_for_what_it_breaks() {
-    for (set, message) in [
-        (
-            "transport.timeout=99",
-            "--set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31",
-        ),
-        ("topology.k=3", "--set topology.k=3: no fat-tree has k = 3; expected an even number from 2 to 128"),
-        (
-            "transport.recovry=go-back-0",
-            "--set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, \
-             operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, \
-             class, cnp_class, ttl, \
-             first_psn",
-        ),
-        (
-            "transprt.retry=1",
-            "--set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, \
-             topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant",
-        ),
-        (
-            "topology.kind=ring",
-            "--set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph",
-        ),
-        ("impair.1.rate=0", "--set impair.1.rate=0: `impair` has no element 1; it has 1, from 0"),
-        ("impair.rate=0", "--set impair.rate=0: `impair` is a list; name an element by its number from 0"),
-        ("title.x=0", "--set title.x=0: `title` is a string; it has no fields"),
-        (
-            "transport..x=0",
-            "--set transport..x=0: `transport..x` is not a path; write one such as `transport.recovery`",
-        ),
-        ("workload.0.dst=h99", "--set workload.0.dst=h99: unknown host `h99`; the hosts are h0 to h15"),
-    ] {
-        assert_eq!(load("x", TEXT, &sets(&[set])).unwrap_err().to_string(), message);
-    }
+    assert_said(
+        "
+        transport.timeout=99 | --set transport.timeout=99: 99 is out of range; expected a whole number from 0 to 31
+        topology.k=3 | --set topology.k=3: no fat-tree has k = 3; expected an even number from 2 to 128
+        transport.recovry=go-back-0 | --set transport.recovry=go-back-0: unknown field `recovry`; did you mean `recovery`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
+        transprt.retry=1 | --set transprt.retry=1: unknown field `transprt`; did you mean `transport`? allowed: title, about, seed, topology, switch, transport, mend, engine, stop, workload, impair, pause, route, deadlock, protect, series, variant
+        topology.kind=ring | --set topology.kind=ring: unknown kind `ring`; allowed: pair, chain, fat-tree, leaf-spine, cross-dc, graph
+        impair.1.rate=0 | --set impair.1.rate=0: `impair` has no element 1; it has 1, from 0
+        impair.rate=0 | --set impair.rate=0: `impair` is a list; name an element by its number from 0
+        title.x=0 | --set title.x=0: `title` is a string; it has no fields
+        transport..x=0 | --set transport..x=0: `transport..x` is not a path; write one such as `transport.recovery`
+        workload.0.dst=h99 | --set workload.0.dst=h99: unknown host `h99`; the hosts are h0 to h15
+    ",
+        |[set]| load("x", TEXT, &sets(&[set])).unwrap_err().to_string(),
+    );
 }
 
 #[test]
@@ -148,26 +132,17 @@ fn a_set_without_a_value_is_refused() {
 
 #[test]
 fn a_variant_is_blamed_where_it_stands() {
-    for (set, message) in [
-        (
-            r#"{ "transport.timeout" = 32 }"#,
-            "x:25:31: variant \"bad\": 32 is out of range; expected a whole number from 0 to 31",
-        ),
-        (
-            r#"{ "impair.3.rate" = 0 }"#,
-            "x:25:9: variant \"bad\": `impair` has no element 3; it has 1, from 0",
-        ),
-        (
-            r#"{ "transport.retri" = 0 }"#,
-            "x:25:9: variant \"bad\": unknown field `retri`; did you mean `retry`? allowed: protocol, recovery, operation, mtu, \
-             timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, \
-             class, cnp_class, ttl, \
-             first_psn",
-        ),
-    ] {
-        let text = format!("{TEXT}[[variant]]\nname = \"bad\"\nset = {set}\n");
-        assert_eq!(load("x", &text, &[]).unwrap_err().to_string(), message);
-    }
+    assert_said(
+        r#"
+        { "transport.timeout" = 32 } | x:25:31: variant "bad": 32 is out of range; expected a whole number from 0 to 31
+        { "impair.3.rate" = 0 } | x:25:9: variant "bad": `impair` has no element 3; it has 1, from 0
+        { "transport.retri" = 0 } | x:25:9: variant "bad": unknown field `retri`; did you mean `retry`? allowed: protocol, recovery, operation, mtu, timeout, retry, rnr_retry, resend_delay, window, ack_every, ack_coalescing, qp, rate, selective-repeat, dcp, tcp, acceleration, congestion, dcqcn, swift, class, cnp_class, ttl, first_psn
+    "#,
+        |[set]| {
+            let text = format!("{TEXT}[[variant]]\nname = \"bad\"\nset = {set}\n");
+            load("x", &text, &[]).unwrap_err().to_string()
+        },
+    );
 }
 
 /// What only the user of a scenario can find out is reported at the value's place all the same.

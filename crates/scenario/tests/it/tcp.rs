@@ -2,67 +2,39 @@
 
 use wiremend_scenario::{Protocol, load};
 
+use crate::refusal::assert_refused;
+
 /// Line 8 begins what a test adds.
 const GOOD: &str = "title = \"t\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"1MB\"\npattern = \"permutation\"\n";
 
-fn refusal(text: &str) -> String {
-    load("s.toml", text, &[]).expect_err(text).to_string()
-}
-
 #[test]
 fn parameters_that_cannot_be_are_refused_with_the_remedy() {
-    let tcp = |fields: &str| format!("{GOOD}[transport]\nprotocol = \"tcp\"\n[transport.tcp]\n{fields}\n");
-    for (text, message) in [
-        (
-            tcp("congestion = \"cubik\""),
-            "s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno, lia",
-        ),
-        (
-            tcp("mss = 1449"),
-            "s.toml:10:1: an `mss` of 1449 does not fit the `mtu` of 1500 with its headers of 52; at most 1448",
-        ),
-        (
-            tcp("subflows = 2\nmss = 1448"),
-            "s.toml:10:1: an `mss` of 1448 does not fit the `mtu` of 1500 with its headers of 72; at most 1428",
-        ),
-        (tcp("subflows = 0"), "s.toml:11:12: 0 is out of range; expected a whole number from 1 to 8"),
-        (tcp("subflows = 9"), "s.toml:11:12: 9 is out of range; expected a whole number from 1 to 8"),
-        (
-            tcp("congestion = \"lia\""),
-            "s.toml:10:1: LIA links the windows of subflows, and connections have one; give `subflows`, or use \"reno\"",
-        ),
-        (
-            format!("{GOOD}subflows = 2\n"),
-            "s.toml:8:12: `subflows` are those of TCP connections, which this workload has none of; set `protocol = \"tcp\"`, or leave \
-             them out",
-        ),
-        (
-            tcp("rto_min = \"200ms\"\n[stop]\nafter = \"100ms\""),
-            "s.toml:10:1: a `rto_min` of 200ms is above the 100ms after which the run stops, so that a timeout never ends; give \
-             less, or more to `stop.after`",
-        ),
-        (
-            tcp("congestion = \"dctcp\""),
-            "s.toml:10:1: DCTCP acts on marks, and no switch makes any; add [switch.ecn]",
-        ),
-        (
-            tcp("receive_window = \"1kB\""),
-            "s.toml:10:1: a `receive_window` of 1kB is out of range; 2.896kB to 8388607B",
-        ),
-        (tcp("delayed_ack = \"1s\""), "s.toml:10:1: a `delayed_ack` of 1s is too long; at most 500ms"),
-        (tcp("rto_min = \"0s\""), "s.toml:11:11: must be above zero; expected a time such as \"1us\""),
-        (
-            format!("{GOOD}[transport.tcp]\nmss = 1000\n"),
-            "s.toml:8:1: parameters of TCP, which no workload speaks; set transport.protocol = \"tcp\", or `protocol` of a workload",
-        ),
-        (
-            format!("{GOOD}[transport]\nprotocol = \"tcp\"\ncongestion = \"swift\"\n"),
-            "s.toml:10:14: `transport.congestion` is that of queue pairs, and all workloads speak TCP; use \
-             `transport.tcp.congestion`",
-        ),
-    ] {
-        assert_eq!(refusal(&text), message);
-    }
+    let tcp =
+        |[fields]: [&str; 1]| format!("{GOOD}[transport]\nprotocol = \"tcp\"\n[transport.tcp]\n{fields}\n");
+    assert_refused(
+        tcp,
+        r#"
+        congestion = "cubik" | s.toml:11:14: unknown value `cubik`; did you mean `cubic`? allowed: cubic, dctcp, bbr, reno, lia
+        mss = 1449 | s.toml:10:1: an `mss` of 1449 does not fit the `mtu` of 1500 with its headers of 52; at most 1448
+        subflows = 2\nmss = 1448 | s.toml:10:1: an `mss` of 1448 does not fit the `mtu` of 1500 with its headers of 72; at most 1428
+        subflows = 0 | s.toml:11:12: 0 is out of range; expected a whole number from 1 to 8
+        subflows = 9 | s.toml:11:12: 9 is out of range; expected a whole number from 1 to 8
+        congestion = "lia" | s.toml:10:1: LIA links the windows of subflows, and connections have one; give `subflows`, or use "reno"
+        rto_min = "200ms"\n[stop]\nafter = "100ms" | s.toml:10:1: a `rto_min` of 200ms is above the 100ms after which the run stops, so that a timeout never ends; give less, or more to `stop.after`
+        congestion = "dctcp" | s.toml:10:1: DCTCP acts on marks, and no switch makes any; add [switch.ecn]
+        receive_window = "1kB" | s.toml:10:1: a `receive_window` of 1kB is out of range; 2.896kB to 8388607B
+        delayed_ack = "1s" | s.toml:10:1: a `delayed_ack` of 1s is too long; at most 500ms
+        rto_min = "0s" | s.toml:11:11: must be above zero; expected a time such as "1us"
+    "#,
+    );
+    assert_refused(
+        |[more]| format!("{GOOD}{more}\n"),
+        r#"
+        subflows = 2 | s.toml:8:12: `subflows` are those of TCP connections, which this workload has none of; set `protocol = "tcp"`, or leave them out
+        [transport.tcp]\nmss = 1000 | s.toml:8:1: parameters of TCP, which no workload speaks; set transport.protocol = "tcp", or `protocol` of a workload
+        [transport]\nprotocol = "tcp"\ncongestion = "swift" | s.toml:10:14: `transport.congestion` is that of queue pairs, and all workloads speak TCP; use `transport.tcp.congestion`
+    "#,
+    );
 }
 
 #[test]

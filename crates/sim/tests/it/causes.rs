@@ -1,27 +1,13 @@
 //! The four ways to a timeout (JCST §3.1, Figs. 2–5), each scripted on a 12-packet WRITE, with exact counts.
 
-use std::fmt::Write;
-
-use crate::common::run;
+use crate::common::{run, run_scripted};
 use wiremend_measure::TimeoutCause;
 
 /// A 12-packet WRITE from `h0` to `h1`; `rules` corrupt frames on the link to `h0`, data forward, answers back.
 fn scripted(forward: &str, backward: &str) -> (wiremend_sim::Results, wiremend_measure::FlowRow) {
-    let mut text = "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\n\
-                    pattern = \"point-to-point\"\n"
-        .to_owned();
-    for (direction, rules) in [("forward", forward), ("backward", backward)] {
-        if !rules.is_empty() {
-            let _ = write!(
-                text,
-                "[[impair]]\nkind = \"script\"\nlinks = [\"h0-tor\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
-            );
-        }
-    }
-    let (results, rows) = run(&text);
-    assert_eq!(rows.len(), 1);
-    assert!(rows[0].outcome.is_finished());
-    (results, rows[0])
+    let text = "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\n\
+                pattern = \"point-to-point\"\n";
+    run_scripted(text, "h0-tor", [forward, backward])
 }
 
 fn causes(results: &wiremend_sim::Results) -> [u64; 5] {

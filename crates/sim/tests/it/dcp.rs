@@ -1,8 +1,6 @@
 //! Transports over switches that trim: headers come back, and what they were about is sent again.
 
-use std::fmt::Write as _;
-
-use crate::common::{run, run_with};
+use crate::common::{Dice, run, run_scripted, run_with};
 use wiremend_measure::{FlowRow, Outcome, Trims};
 use wiremend_sim::{HostCounters, Options, Results};
 use wiremend_units::mix;
@@ -21,20 +19,11 @@ fn incast(senders: u32, scheme: &str, more: &str) -> (Results, Vec<FlowRow>) {
 
 /// A 12-packet WRITE; `rules` corrupt frames.
 fn scripted(scheme: &str, more: &str, rules: &str) -> (Results, FlowRow) {
-    let mut text = format!(
+    let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[switch.trim]\n[transport]\nrecovery = \"{scheme}\"\n{more}\n\
          [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\n"
     );
-    if !rules.is_empty() {
-        write!(
-            text,
-            "[[impair]]\nkind = \"script\"\nlinks = [\"h0-tor\"]\ndirection = \"forward\"\nrules = [{rules}]\n"
-        )
-        .unwrap();
-    }
-    let (results, rows) = run(&text);
-    assert!(rows.len() == 1 && rows[0].outcome.is_finished(), "{rows:?}");
-    (results, rows[0])
+    run_scripted(&text, "h0-tor", [rules, ""])
 }
 
 fn trims(results: &Results) -> Trims {
@@ -222,49 +211,18 @@ fn check(results: &Results, rows: &[FlowRow]) {
 }
 
 fn draw(seed: u64) -> String {
-    let mut state = mix(seed ^ 0xDC9);
-    let mut pick = |choices: &[&'static str]| {
-        state = mix(state);
-        choices[(state % choices.len() as u64) as usize]
-    };
-    let hints = ["", "", "allowance = 20\n", "probe = \"40us\"\n", "allowance = 64\nprobe = \"60us\"\n"];
-    format!(
-        "title = \"swarm\"\nseed = {seed}\n[topology]\n{}\nrate = \"{}\"\n[switch]\nbalance = \"{}\"\n[switch.trim]\n{}{}{}[transport]\n\
-         recovery = \"{}\"\noperation = \"{}\"\nmtu = {}\nqp = \"{}\"\nack_every = {}\nfirst_psn = {}\n{}[transport.dcp]\n\
-         timeout = \"1ms\"\n{}{}{}{}[stop]\nafter = \"200ms\"\n[[workload]]\nkind = \"flows\"\nbytes = \"{}\"\npattern = \"{}\"\n{}{}",
-        pick(&[
-            "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 4",
-            "kind = \"fat-tree\"\nk = 4",
-            "kind = \"chain\"\nswitches = 2\nhosts_per_end = 5",
-        ]),
-        pick(&["100Gbps", "25Gbps"]),
-        pick(&["ecmp", "spray", "adaptive"]),
-        pick(&["", "threshold = \"10kB\"\n", "threshold = \"4kB\"\n"]),
-        pick(&["", "headers = \"500B\"\n"]),
-        pick(&["", "acks = \"control\"\n", "acks = \"keep\"\n"]),
-        pick(&["dcp", "dcp", "ndp", "cp"]),
-        pick(&["write", "send"]),
-        pick(&["1024", "4096", "256"]),
-        pick(&["per-flow", "per-pair"]),
-        pick(&["1", "1", "8"]),
-        pick(&["0", "16777200"]),
-        pick(&[
-            "",
-            "congestion = \"dcqcn-paper\"\n[switch.ecn]\nkmin = \"5kB\"\nkmax = \"20kB\"\npmax = 0.1\n",
-            "congestion = \"swift\"\n",
-            "window = 9\n"
-        ]),
-        pick(&["", "tracking = \"bitmap\"\n", "tracking = \"linked-chunks\"\n", "tracking = \"sums\"\n"]),
-        pick(&["", "unit = 16\n"]),
-        pick(&hints),
-        pick(&["", "pcie = \"0s\"\n", "batch = 1\n"]),
-        pick(&["3kB", "40kB", "70kB", "1B"]),
-        pick(&["incast", "permutation", "full-mesh"]),
-        pick(&["", "count = 3\n"]),
-        pick(&[
-            "",
-            "[[impair]]\nkind = \"frames\"\nlinks = \"all\"\nrate = 0.001\n",
-            "[[impair]]\nkind = \"frames\"\nlinks = \"switches\"\nrate = 0.0003\n",
-        ]),
-    )
+    let drawn = Dice(mix(seed ^ 0xDC9)).write(
+        "[topology]\n<kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 4|kind = 'fat-tree'\nk = 4\
+         |kind = 'chain'\nswitches = 2\nhosts_per_end = 5>\nrate = '<100Gbps|25Gbps>'\n[switch]\nbalance = '<ecmp|spray|adaptive>'\n\
+         [switch.trim]\n<|threshold = '10kB'\n|threshold = '4kB'\n><|headers = '500B'\n><|acks = 'control'\n|acks = 'keep'\n>\
+         [transport]\nrecovery = '<dcp|dcp|ndp|cp>'\noperation = '<write|send>'\nmtu = <1024|4096|256>\nqp = '<per-flow|per-pair>'\n\
+         ack_every = <1|1|8>\nfirst_psn = <0|16777200>\n\
+         <|congestion = 'dcqcn-paper'\n[switch.ecn]\nkmin = '5kB'\nkmax = '20kB'\npmax = 0.1\n|congestion = 'swift'\n|window = 9\n>\
+         [transport.dcp]\ntimeout = '1ms'\n<|tracking = 'bitmap'\n|tracking = 'linked-chunks'\n|tracking = 'sums'\n>\
+         <|unit = 16\n><||allowance = 20\n|probe = '40us'\n|allowance = 64\nprobe = '60us'\n><|pcie = '0s'\n|batch = 1\n>\
+         [stop]\nafter = '200ms'\n[[workload]]\nkind = 'flows'\nbytes = '<3kB|40kB|70kB|1B>'\npattern = '<incast|permutation|full-mesh>'\n\
+         <|count = 3\n><|[[impair]]\nkind = 'frames'\nlinks = 'all'\nrate = 0.001\n\
+         |[[impair]]\nkind = 'frames'\nlinks = 'switches'\nrate = 0.0003\n>",
+    );
+    format!("title = \"swarm\"\nseed = {seed}\n{drawn}")
 }

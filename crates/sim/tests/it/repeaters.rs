@@ -1,29 +1,16 @@
 //! ToR switches that copy NAKs and retransmissions (JCST §5.1, Figs. 6 and 7), each case scripted.
 
-use std::fmt::Write;
-
-use crate::common::run;
+use crate::common::{run, run_scripted};
 use wiremend_sim::Results;
 
 /// A 12-packet WRITE from `h0` to `h2` over two ToR switches. `rules` corrupt what `s0` sends to `s1`, and back.
 fn scripted(mend: &str, forward: &str, backward: &str) -> (Results, wiremend_measure::FlowRow) {
-    let mut text = format!(
+    let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n\
          [transport]\nresend_delay = \"500ns\"\n[mend]\n{mend}\n\
          [[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\ndst = \"h2\"\n"
     );
-    for (direction, rules) in [("forward", forward), ("backward", backward)] {
-        if !rules.is_empty() {
-            let _ = write!(
-                text,
-                "[[impair]]\nkind = \"script\"\nlinks = [\"s0-s1\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
-            );
-        }
-    }
-    let (results, rows) = run(&text);
-    assert_eq!(rows.len(), 1);
-    assert!(rows[0].outcome.is_finished());
-    (results, rows[0])
+    run_scripted(&text, "s0-s1", [forward, backward])
 }
 
 /// Fig. 6.

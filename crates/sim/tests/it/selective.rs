@@ -1,29 +1,16 @@
 //! Schemes that take packets in any order: each loss scripted on a 12-packet WRITE, with exact counts.
 
-use std::fmt::Write;
-
-use crate::common::run;
+use crate::common::run_scripted;
 use wiremend_measure::{FlowRow, TimeoutCause};
 use wiremend_sim::Results;
 
 /// A 12-packet WRITE from `h0` to `h1` with a scheme; `rules` corrupt frames on the link to `h0`, data forward, answers back.
 fn scripted(scheme: &str, more: &str, forward: &str, backward: &str) -> (Results, FlowRow) {
-    let mut text = format!(
+    let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"pair\"\n[transport]\nrecovery = \"{scheme}\"\n{more}\n[[workload]]\n\
          kind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\n"
     );
-    for (direction, rules) in [("forward", forward), ("backward", backward)] {
-        if !rules.is_empty() {
-            let _ = write!(
-                text,
-                "[[impair]]\nkind = \"script\"\nlinks = [\"h0-tor\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
-            );
-        }
-    }
-    let (results, rows) = run(&text);
-    assert_eq!(rows.len(), 1);
-    assert!(rows[0].outcome.is_finished());
-    (results, rows[0])
+    run_scripted(&text, "h0-tor", [forward, backward])
 }
 
 fn causes(results: &Results) -> [u64; 5] {

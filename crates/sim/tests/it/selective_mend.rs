@@ -1,30 +1,17 @@
 //! Mending at the ends with selective repeat (JCST §7.1): what each mechanism still buys, each case scripted.
 
-use std::fmt::Write;
-
-use crate::common::run;
+use crate::common::run_scripted;
 use wiremend_measure::FlowRow;
 use wiremend_sim::Results;
 
 /// A 12-packet WRITE from `h0` to `h2` over two ToR switches. `rules` corrupt what `s0` sends to `s1`, and back.
 fn scripted(transport: &str, mend: &str, forward: &str, backward: &str) -> (Results, FlowRow) {
-    let mut text = format!(
+    let text = format!(
         "title = \"scripted\"\n[topology]\nkind = \"chain\"\nswitches = 2\nhosts_per_end = 2\n[transport]\n{transport}\n\
          [mend]\n{mend}\n[[workload]]\nkind = \"flows\"\nbytes = \"12KiB\"\npattern = \"point-to-point\"\nsrc = \"h0\"\n\
          dst = \"h2\"\n"
     );
-    for (direction, rules) in [("forward", forward), ("backward", backward)] {
-        if !rules.is_empty() {
-            let _ = write!(
-                text,
-                "[[impair]]\nkind = \"script\"\nlinks = [\"s0-s1\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
-            );
-        }
-    }
-    let (results, rows) = run(&text);
-    assert_eq!(rows.len(), 1);
-    assert!(rows[0].outcome.is_finished());
-    (results, rows[0])
+    run_scripted(&text, "s0-s1", [forward, backward])
 }
 
 const IRN: &str = "recovery = \"selective-repeat\"";

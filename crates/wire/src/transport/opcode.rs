@@ -4,101 +4,72 @@ use std::fmt;
 
 use crate::{Layout, Malformed};
 
-/// What a packet is. The values are those on the wire: service in the top three bits, operation below.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-#[expect(missing_docs, reason = "the names are those of the specification")]
-pub enum Opcode {
-    SendFirst = 0x00,
-    SendMiddle = 0x01,
-    SendLast = 0x02,
-    SendLastImm = 0x03,
-    SendOnly = 0x04,
-    SendOnlyImm = 0x05,
-    WriteFirst = 0x06,
-    WriteMiddle = 0x07,
-    WriteLast = 0x08,
-    WriteLastImm = 0x09,
-    WriteOnly = 0x0A,
-    WriteOnlyImm = 0x0B,
-    ReadRequest = 0x0C,
-    ReadResponseFirst = 0x0D,
-    ReadResponseMiddle = 0x0E,
-    ReadResponseLast = 0x0F,
-    ReadResponseOnly = 0x10,
-    Acknowledge = 0x11,
-    AtomicAcknowledge = 0x12,
-    CompareSwap = 0x13,
-    FetchAdd = 0x14,
-    SendLastInvalidate = 0x16,
-    SendOnlyInvalidate = 0x17,
+macro_rules! opcodes {
+    ($($(#[$doc:meta])* $opcode:ident = $byte:literal, $name:literal, $layout:ident;)+) => {
+        /// What a packet is. The values are those on the wire: service in the top three bits, operation below.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(u8)]
+        #[expect(missing_docs, reason = "the names are those of the specification")]
+        pub enum Opcode {
+            $($(#[$doc])* $opcode = $byte,)+
+        }
+
+        impl Opcode {
+            /// Every operation, in the order of the wire values.
+            pub const ALL: [Self; [$($byte),+].len()] = [$(Self::$opcode),+];
+
+            /// Which extension headers follow the BTH.
+            #[inline]
+            pub const fn layout(self) -> Layout {
+                match self {
+                    $(Self::$opcode => Layout::$layout,)+
+                }
+            }
+
+            /// As people and other tools write it: the verb in capitals, then the position in the message.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$opcode => $name,)+
+                }
+            }
+        }
+    };
+}
+
+// The value on the wire, the name, and what follows the BTH.
+opcodes! {
+    SendFirst = 0x00, "SEND first", Bare;
+    SendMiddle = 0x01, "SEND middle", Bare;
+    SendLast = 0x02, "SEND last", Bare;
+    SendLastImm = 0x03, "SEND last with immediate", Imm;
+    SendOnly = 0x04, "SEND only", Bare;
+    SendOnlyImm = 0x05, "SEND only with immediate", Imm;
+    WriteFirst = 0x06, "WRITE first", Reth;
+    WriteMiddle = 0x07, "WRITE middle", Bare;
+    WriteLast = 0x08, "WRITE last", Bare;
+    WriteLastImm = 0x09, "WRITE last with immediate", Imm;
+    WriteOnly = 0x0A, "WRITE only", Reth;
+    WriteOnlyImm = 0x0B, "WRITE only with immediate", RethImm;
+    ReadRequest = 0x0C, "READ request", Reth;
+    ReadResponseFirst = 0x0D, "READ response first", Aeth;
+    ReadResponseMiddle = 0x0E, "READ response middle", Bare;
+    ReadResponseLast = 0x0F, "READ response last", Aeth;
+    ReadResponseOnly = 0x10, "READ response only", Aeth;
+    Acknowledge = 0x11, "ACK", Aeth;
+    AtomicAcknowledge = 0x12, "ATOMIC ACK", AethAtomicAck;
+    CompareSwap = 0x13, "COMPARE & SWAP", AtomicEth;
+    FetchAdd = 0x14, "FETCH & ADD", AtomicEth;
+    SendLastInvalidate = 0x16, "SEND last with invalidate", Ieth;
+    SendOnlyInvalidate = 0x17, "SEND only with invalidate", Ieth;
     /// The one unreliable-connection operation that the reference vectors need.
-    UcSendOnly = 0x24,
+    UcSendOnly = 0x24, "UC SEND only", Bare;
     /// An unreliable datagram: connection management travels in these.
-    UdSendOnly = 0x64,
-    UdSendOnlyImm = 0x65,
-    Cnp = 0x81,
+    UdSendOnly = 0x64, "UD SEND only", Deth;
+    UdSendOnlyImm = 0x65, "UD SEND only with immediate", DethImm;
+    Cnp = 0x81, "CNP", Cnp;
 }
 
 impl Opcode {
-    /// Every operation, in the order of the wire values.
-    pub const ALL: [Self; 27] = [
-        Self::SendFirst,
-        Self::SendMiddle,
-        Self::SendLast,
-        Self::SendLastImm,
-        Self::SendOnly,
-        Self::SendOnlyImm,
-        Self::WriteFirst,
-        Self::WriteMiddle,
-        Self::WriteLast,
-        Self::WriteLastImm,
-        Self::WriteOnly,
-        Self::WriteOnlyImm,
-        Self::ReadRequest,
-        Self::ReadResponseFirst,
-        Self::ReadResponseMiddle,
-        Self::ReadResponseLast,
-        Self::ReadResponseOnly,
-        Self::Acknowledge,
-        Self::AtomicAcknowledge,
-        Self::CompareSwap,
-        Self::FetchAdd,
-        Self::SendLastInvalidate,
-        Self::SendOnlyInvalidate,
-        Self::UcSendOnly,
-        Self::UdSendOnly,
-        Self::UdSendOnlyImm,
-        Self::Cnp,
-    ];
-
-    /// Which extension headers follow the BTH.
-    #[inline]
-    pub const fn layout(self) -> Layout {
-        match self {
-            Self::SendFirst
-            | Self::SendMiddle
-            | Self::SendLast
-            | Self::SendOnly
-            | Self::WriteMiddle
-            | Self::WriteLast
-            | Self::ReadResponseMiddle
-            | Self::UcSendOnly => Layout::Bare,
-            Self::SendLastImm | Self::SendOnlyImm | Self::WriteLastImm => Layout::Imm,
-            Self::SendLastInvalidate | Self::SendOnlyInvalidate => Layout::Ieth,
-            Self::WriteFirst | Self::WriteOnly | Self::ReadRequest => Layout::Reth,
-            Self::WriteOnlyImm => Layout::RethImm,
-            Self::ReadResponseFirst | Self::ReadResponseLast | Self::ReadResponseOnly | Self::Acknowledge => {
-                Layout::Aeth
-            }
-            Self::AtomicAcknowledge => Layout::AethAtomicAck,
-            Self::CompareSwap | Self::FetchAdd => Layout::AtomicEth,
-            Self::UdSendOnly => Layout::Deth,
-            Self::UdSendOnlyImm => Layout::DethImm,
-            Self::Cnp => Layout::Cnp,
-        }
-    }
-
     /// A RETH follows the BTH.
     #[inline]
     pub const fn has_reth(self) -> bool {
@@ -127,39 +98,6 @@ impl Opcode {
     #[inline]
     pub const fn is_read_response(self) -> bool {
         matches!(self as u8, 0x0D..=0x10)
-    }
-
-    /// As people and other tools write it: the verb in capitals, then the position in the message.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SendFirst => "SEND first",
-            Self::SendMiddle => "SEND middle",
-            Self::SendLast => "SEND last",
-            Self::SendLastImm => "SEND last with immediate",
-            Self::SendOnly => "SEND only",
-            Self::SendOnlyImm => "SEND only with immediate",
-            Self::WriteFirst => "WRITE first",
-            Self::WriteMiddle => "WRITE middle",
-            Self::WriteLast => "WRITE last",
-            Self::WriteLastImm => "WRITE last with immediate",
-            Self::WriteOnly => "WRITE only",
-            Self::WriteOnlyImm => "WRITE only with immediate",
-            Self::ReadRequest => "READ request",
-            Self::ReadResponseFirst => "READ response first",
-            Self::ReadResponseMiddle => "READ response middle",
-            Self::ReadResponseLast => "READ response last",
-            Self::ReadResponseOnly => "READ response only",
-            Self::Acknowledge => "ACK",
-            Self::AtomicAcknowledge => "ATOMIC ACK",
-            Self::CompareSwap => "COMPARE & SWAP",
-            Self::FetchAdd => "FETCH & ADD",
-            Self::SendLastInvalidate => "SEND last with invalidate",
-            Self::SendOnlyInvalidate => "SEND only with invalidate",
-            Self::UcSendOnly => "UC SEND only",
-            Self::UdSendOnly => "UD SEND only",
-            Self::UdSendOnlyImm => "UD SEND only with immediate",
-            Self::Cnp => "CNP",
-        }
     }
 }
 

@@ -153,7 +153,7 @@ pub(super) fn table(
         vec![point.name(), human::count(packets as u64), timeouts, exact, printed]
     };
     let rows = points.iter().map(row).collect();
-    judgement.table(&["path", "packets", "timeouts", "by the exact form", "as printed"], rows);
+    judgement.table("path | packets | timeouts | by the exact form | as printed", rows);
 }
 
 /// Timeouts of a packet against β, for each number of links among the points, with the paper's form.

@@ -116,10 +116,7 @@ fn table(judgement: &mut Judgement, results: &Results<'_>) {
         let counts = TimeoutCause::ALL.iter().map(|cause| human::count(timeouts.of(*cause)));
         [vec![kind.name.to_owned()], counts.collect()].concat()
     };
-    judgement.table(
-        &["tail", "tail packet", "tail ACK", "NAK", "twice", "other"],
-        KINDS.iter().map(row).collect(),
-    );
+    judgement.table("tail | tail packet | tail ACK | NAK | twice | other", KINDS.iter().map(row).collect());
 }
 
 fn judge_tail(results: &Results<'_>) -> Finding {

@@ -5,7 +5,7 @@ use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::scheme::{DCP, GO_BACK_N, IRN, IRN_ADAPTIVE, LOSSLESS, MP_RDMA, Scheme};
 use super::source;
-use crate::ledger::number::{count, fraction};
+use crate::ledger::number::{count, fraction, spread};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -75,10 +75,7 @@ fn job_ns(outcome: &Outcome) -> f64 {
 
 /// The mean over all seeds, and the shortest and the longest.
 fn over_seeds(results: &Results<'_>, scheme: Scheme, kind: &str) -> [f64; 3] {
-    let times: Vec<f64> =
-        seeds(results.effort()).map(|seed| job_ns(results.of(&small(scheme, kind, seed)))).collect();
-    let mean = times.iter().sum::<f64>() / times.len() as f64;
-    [mean, times.iter().copied().fold(f64::INFINITY, f64::min), times.iter().copied().fold(0.0, f64::max)]
+    spread(seeds(results.effort()).map(|seed| job_ns(results.of(&small(scheme, kind, seed)))))
 }
 
 fn judge(results: &Results<'_>) -> Finding {
@@ -112,10 +109,8 @@ fn judge(results: &Results<'_>) -> Finding {
                 largest.map_or_else(String::new, |outcome| human::time_ns(job_ns(outcome))),
             ]);
         }
-        judgement.must(
-            format!("{name}: mean reduction against go-back-N over ECMP"),
-            fraction(mean).at_least(MEAN),
-        );
+        let what = format!("{name}: mean reduction against go-back-N over ECMP");
+        judgement.must(what, fraction(mean).at_least(MEAN));
         judgement.must(format!("{name}: largest reduction"), fraction(most_reduced).at_least(most));
         told.push(format!(
             "{name}: {} % less than go-back-N over ECMP on sixteen hosts, mean of {} seeds ({} % to {} %); on the large network {} % less, and {} % less than with PFC, {} % less than IRN",
@@ -128,8 +123,7 @@ fn judge(results: &Results<'_>) -> Finding {
             human::percent(at_256(IRN)),
         ));
     }
-    judgement
-        .table(&["", "sixteen hosts", "over seeds", "large network", "sent again there", "of 300 MB"], rows);
+    judgement.table("| sixteen hosts | over seeds | large network | sent again there | of 300 MB", rows);
     judgement.plot("d3", &figure(results));
     judgement.finding(
         told.join("; "),

@@ -111,24 +111,21 @@ fn judge(results: &Results<'_>) -> Finding {
     let others = timeouts.total() - timeouts.of(TimeoutCause::TailAck);
     judgement.must("timeouts there that are not for want of an acknowledgement", count(others).is(0));
     judgement.table(
-        &["", "trimmed", "headers lost", "acknowledgements lost", "sent again", "timeouts", "slowest flow"],
+        "| trimmed | headers lost | acknowledgements lost | sent again | timeouts | slowest flow",
         rows,
     );
     judgement.plot("d7", &figure(results));
     let few = results.of(&incast(MANY, "fan-in"));
     let small = results.of(&incast(MANY, "1"));
+    let [safe_1, safe_4] = WEIGHTS.map(|weight| safe(results, weight));
+    let [trimmed, kept_trimmed] = [few, kept].map(|of| human::count(of.summary.trims.trimmed));
+    let [timeouts, dropped_timeouts] = [small, dropped].map(|of| human::count(of.summary.timeouts.total()));
     judgement.finding(
         format!(
-            "no header is lost up to {} inputs with a weight of 1 and up to {} with 4, and above that as many as the form says; {MANY} hosts to one with the weight for as many: {} packets trimmed, {} sent again, no timeout; with a weight of 1: {} headers lost, {} timeouts. \
-             Web search at half load: {} trimmed, as many sent again, no timeout; with acknowledgements dropped above the threshold, as the switch of the paper is said to do, {} timeouts although no header was lost",
-            safe(results, WEIGHTS[0]),
-            safe(results, WEIGHTS[1]),
-            human::count(few.summary.trims.trimmed),
+            "no header is lost up to {safe_1} inputs with a weight of 1 and up to {safe_4} with 4, and above that as many as the form says; {MANY} hosts to one with the weight for as many: {trimmed} packets trimmed, {} sent again, no timeout; with a weight of 1: {} headers lost, {timeouts} timeouts. \
+             Web search at half load: {kept_trimmed} trimmed, as many sent again, no timeout; with acknowledgements dropped above the threshold, as the switch of the paper is said to do, {dropped_timeouts} timeouts although no header was lost",
             human::count(few.summary.retransmitted_packets),
             human::count(small.summary.trims.headers_dropped),
-            human::count(small.summary.timeouts.total()),
-            human::count(kept.summary.trims.trimmed),
-            human::count(dropped.summary.timeouts.total()),
         ),
         "A header names what was lost, and may be lost again and named again. It says nothing of acknowledgements: that of the last message of a connection is followed by none that could stand in for it, so that a switch which drops it \
          leaves the sender to its timer. In the control class they cost as little as headers",
@@ -147,10 +144,8 @@ fn check(judgement: &mut Judgement, rows: &mut Vec<Vec<String>>, name: &str, out
     if trims.headers_dropped == 0 {
         judgement.must(format!("timeouts, {name}"), count(timeouts).is(0));
         let again = count(outcome.summary.retransmitted_packets);
-        judgement.must(
-            format!("sent again of {} that were trimmed, {name}", trims.trimmed),
-            again.is(trims.trimmed),
-        );
+        let what = format!("sent again of {} that were trimmed, {name}", trims.trimmed);
+        judgement.must(what, again.is(trims.trimmed));
         judgement.must(format!("trimmed, {name}"), number(trims.trimmed as f64).at_least(1.0));
     } else {
         judgement.must(format!("timeouts with headers lost, {name}"), number(timeouts as f64).at_least(1.0));

@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::source;
-use crate::ledger::number::{fraction, number, shown};
+use crate::ledger::number::{fraction, number, shown, spread};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 
 pub(super) const CLAIM: Claim = Claim {
@@ -32,7 +32,7 @@ const FEW: f64 = 1e-4;
 const SOME: f64 = 1e-3;
 const MANY: f64 = 1e-2;
 const RATES: [f64; 5] = [1e-5, FEW, SOME, 3e-3, MANY];
-const COLUMNS: [&str; 8] = ["", "no corruption", "1e-5", "1e-4", "1e-3", "3e-3", "1e-2", "timeouts at 1e-3"];
+const COLUMNS: &str = "| no corruption | 1e-5 | 1e-4 | 1e-3 | 3e-3 | 1e-2 | timeouts at 1e-3";
 /// What is kept at least by the best, and by a protected link.
 const KEPT: [(f64, f64); 3] = [(FEW, 0.99), (SOME, 0.98), (MANY, 0.9)];
 const KEPT_BY_LINK: f64 = 0.97;
@@ -64,12 +64,7 @@ fn outcomes<'a>(results: &'a Results<'_>, scheme: &str, rate: f64) -> Vec<&'a Ou
 /// The mean over seeds, the least and the most.
 fn goodput(results: &Results<'_>, scheme: &str, rate: f64) -> [f64; 3] {
     let all = outcomes(results, scheme, rate);
-    let all = || all.iter().map(|outcome| outcome.summary.goodput_bps as f64);
-    [
-        all().sum::<f64>() / all().count() as f64,
-        all().fold(f64::INFINITY, f64::min),
-        all().fold(0.0, f64::max),
-    ]
+    spread(all.iter().map(|outcome| outcome.summary.goodput_bps as f64))
 }
 
 fn kept(results: &Results<'_>, scheme: &str, rate: f64) -> f64 {
@@ -103,7 +98,7 @@ fn judge(results: &Results<'_>) -> Finding {
         "kept by DCP as published over a protected link at 1e-3",
         fraction(kept(PROTECTED, SOME)).at_least(KEPT_BY_LINK),
     );
-    judgement.table(&COLUMNS, SCHEMES.map(|scheme| row(results, scheme)).to_vec());
+    judgement.table(COLUMNS, SCHEMES.map(|scheme| row(results, scheme)).to_vec());
     judgement.plot("w3", &figure(results));
     let told = |rate| {
         let list = SCHEMES.map(|scheme| format!("{} % {scheme}", human::percent(kept(scheme, rate))));

@@ -113,62 +113,39 @@ fn judge(results: &Results<'_>) -> Finding {
     for &distance in distances(effort) {
         let (full, half) = (results.of(&held(distance)), results.of(&halved(distance)));
         let port = full.summary.flow_control.headroom_bytes_max as f64;
-        judgement.must(
-            format!("headroom of 48 ports, {}", distance.name),
-            bytes(PORTS * port).near(distance.buffer_bytes, 0.05),
-        );
-        judgement.must(
-            format!("lost with it, {}", distance.name),
-            count(full.summary.flow_control.lossless_dropped).is(0),
-        );
+        let what = format!("headroom of 48 ports, {}", distance.name);
+        judgement.must(what, bytes(PORTS * port).near(distance.buffer_bytes, 0.05));
+        let what = format!("lost with it, {}", distance.name);
+        judgement.must(what, count(full.summary.flow_control.lossless_dropped).is(0));
         let lost = half.summary.flow_control.lossless_dropped as f64;
         judgement.must(format!("lost with half of it, {}", distance.name), number(lost).at_least(1.0));
         let of = |scheme| results.of(&flows(effort, distance, scheme));
         for scheme in [DCP, IRN] {
             let open = of(scheme).summary.flows - of(scheme).summary.finished;
-            judgement.must(
-                format!("flows that do not finish, {}, {}", scheme.name, distance.name),
-                count(open).is(0),
-            );
+            let what = format!("flows that do not finish, {}, {}", scheme.name, distance.name);
+            judgement.must(what, count(open).is(0));
         }
-        judgement.must(
-            format!("timeouts of DCP, {}", distance.name),
-            count(of(DCP).summary.timeouts.total()).is(0),
-        );
+        let what = format!("timeouts of DCP, {}", distance.name);
+        judgement.must(what, count(of(DCP).summary.timeouts.total()).is(0));
         let tail = |scheme| quantile_ns(of(scheme), 0.95);
         for other in [IRN, MP_RDMA] {
-            judgement.must(
-                format!("95 % of DCP over that of {}, {}", other.name, distance.name),
-                fraction(tail(DCP) / tail(other)).at_most(SHORTER),
-            );
+            let what = format!("95 % of DCP over that of {}, {}", other.name, distance.name);
+            judgement.must(what, fraction(tail(DCP) / tail(other)).at_most(SHORTER));
         }
         rows.extend(SCHEMES.map(|scheme| row(&format!("{}, {}", distance.name, scheme.name), of(scheme))));
         judgement.plot(&format!("d4-{}", distance.name.replace(' ', "")), &figure(results, distance));
+        let [dcp, irn, mp_rdma, go_back_n] =
+            [DCP, IRN, MP_RDMA, GO_BACK_N].map(|scheme| human::time_ns(tail(scheme)));
+        let [dcp_99, irn_99] = [DCP, IRN].map(|scheme| human::time_ns(exact_ns(of(scheme), 0.99)));
+        let [port, ports] = [port, PORTS * port].map(human::bytes);
         told.push(format!(
-            "{}: a port takes in {} after it has asked to stop, 48 ports {}; with 32 MB and no PFC 95 % of flows take at most {} with DCP, {} with IRN ({} timeouts), {} with MP-RDMA, {} with go-back-N; 99 % at most {} with DCP and {} with IRN",
+            "{}: a port takes in {port} after it has asked to stop, 48 ports {ports}; with 32 MB and no PFC 95 % of flows take at most {dcp} with DCP, {irn} with IRN ({} timeouts), {mp_rdma} with MP-RDMA, {go_back_n} with go-back-N; 99 % at most {dcp_99} with DCP and {irn_99} with IRN",
             distance.name,
-            human::bytes(port),
-            human::bytes(PORTS * port),
-            human::time_ns(tail(DCP)),
-            human::time_ns(tail(IRN)),
             human::count(of(IRN).summary.timeouts.total()),
-            human::time_ns(tail(MP_RDMA)),
-            human::time_ns(tail(GO_BACK_N)),
-            human::time_ns(exact_ns(of(DCP), 0.99)),
-            human::time_ns(exact_ns(of(IRN), 0.99)),
         ));
     }
     judgement.table(
-        &[
-            "32 MB a switch, no PFC",
-            "mean",
-            "95 %",
-            "99 %",
-            "sent again",
-            "dropped",
-            "timeouts",
-            "not finished",
-        ],
+        "32 MB a switch, no PFC | mean | 95 % | 99 % | sent again | dropped | timeouts | not finished",
         rows,
     );
     judgement.finding(

@@ -153,19 +153,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("flows that do not finish, {which}"), count(failed.sum()).is(0));
     }
     judgement.table(
-        &[
-            "",
-            "median slowdown",
-            "mean",
-            "99 %",
-            "failed",
-            "timeouts",
-            "sent again",
-            "in vain",
-            "cut",
-            "acknowledgements dropped",
-            "notifications",
-        ],
+        "| median slowdown | mean | 99 % | failed | timeouts | sent again | in vain | cut | acknowledgements dropped | notifications",
         cases().map(|case| row(results, case)).collect(),
     );
     judgement.finding(

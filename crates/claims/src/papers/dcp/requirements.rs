@@ -41,56 +41,28 @@ struct Row {
     printed: [bool; 4],
 }
 
+const fn row(
+    name: &'static str,
+    [incast, spread]: [Scheme; 2],
+    nic_bytes: fn() -> usize,
+    printed: [bool; 4],
+) -> Row {
+    Row { name, incast, spread, nic_bytes, printed }
+}
+
 const ROWS: [Row; 7] = [
-    Row {
-        name: "go-back-N",
-        incast: GO_BACK_N,
-        spread: GO_BACK_N_ADAPTIVE,
-        nic_bytes: || 0,
-        printed: [false, false, false, true],
-    },
-    Row {
-        name: "selective repeat (IRN)",
-        incast: IRN,
-        spread: IRN_ADAPTIVE,
-        nic_bytes: || selective(sr::Scheme::Irn),
-        printed: [true, false, false, true],
-    },
-    Row {
-        name: "MPTCP",
-        incast: MPTCP,
-        spread: MPTCP_ADAPTIVE,
-        nic_bytes: subflows,
-        printed: [true, true, false, false],
-    },
-    Row {
-        name: "NDP",
-        incast: NDP,
-        spread: NDP,
-        nic_bytes: || trimmed(Parameters::ndp(PACKETS)),
-        printed: [true, true, true, false],
-    },
-    Row {
-        name: "CP",
-        incast: CP,
-        spread: CP,
-        nic_bytes: || trimmed(Parameters::cp(Span::from_us(10))),
-        printed: [true, true, true, false],
-    },
-    Row {
-        name: "MP-RDMA",
-        incast: MP_RDMA,
-        spread: MP_RDMA,
-        nic_bytes: || selective(sr::Scheme::MpRdma),
-        printed: [false, true, false, true],
-    },
-    Row {
-        name: "DCP",
-        incast: DCP,
-        spread: DCP,
-        nic_bytes: || trimmed(Parameters::DCP),
-        printed: [true, true, true, true],
-    },
+    row("go-back-N", [GO_BACK_N, GO_BACK_N_ADAPTIVE], || 0, [false, false, false, true]),
+    row(
+        "selective repeat (IRN)",
+        [IRN, IRN_ADAPTIVE],
+        || selective(sr::Scheme::Irn),
+        [true, false, false, true],
+    ),
+    row("MPTCP", [MPTCP, MPTCP_ADAPTIVE], subflows, [true, true, false, false]),
+    row("NDP", [NDP, NDP], || trimmed(Parameters::ndp(PACKETS)), [true, true, true, false]),
+    row("CP", [CP, CP], || trimmed(Parameters::cp(Span::from_us(10))), [true, true, true, false]),
+    row("MP-RDMA", [MP_RDMA, MP_RDMA], || selective(sr::Scheme::MpRdma), [false, true, false, true]),
+    row("DCP", [DCP, DCP], || trimmed(Parameters::DCP), [true, true, true, true]),
 ];
 
 fn selective(scheme: sr::Scheme) -> usize {
@@ -206,7 +178,7 @@ fn judge(results: &Results<'_>) -> Finding {
         rows.push([vec![row.name.to_owned()], shown.to_vec()].concat());
     }
     judgement.table(
-        &["", "R1 independent of PFC", "R2 packet-level balancing", "R3 no timer", "R4 memory of the NIC"],
+        "| R1 independent of PFC | R2 packet-level balancing | R3 no timer | R4 memory of the NIC",
         rows,
     );
     judgement.finding(

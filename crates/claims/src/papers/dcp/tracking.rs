@@ -74,28 +74,18 @@ fn judge(results: &Results<'_>) -> Finding {
     let slowest = packet_rate(&mut judgement, results);
     let in_vain = exactly_once(&mut judgement, results);
     judgement.table(
-        &[
-            "",
-            "requester, in the NIC",
-            "responder, in the NIC",
-            "responder, 100 times the packets",
-            "host memory",
-        ],
+        "| requester, in the NIC | responder, in the NIC | responder, 100 times the packets | host memory",
         rows(),
     );
     judgement.plot("d8", &figure(results));
+    let [counter, sums, bitmap, chunks] = [counter, sums, bitmap, chunks].map(human::bytes);
+    let [cut, in_vain] = [CUT, in_vain].map(human::percent);
+    let rate = shown(CLOCK_HZ / slowest / 1e6);
     judgement.finding(
         format!(
-            "a receiver keeps {} with a counter, {} with sums that tell doubles, {} with a bitmap and {} with chunks at their most, for {PACKETS} packets; linked chunks take up to {} accesses for a packet ({} million packets a second at 300 MHz), \
-             all others one; no packet came twice with DCP, also where {} % were cut, and {} % of what IRN sent again did",
-            human::bytes(counter),
-            human::bytes(sums),
-            human::bytes(bitmap),
-            human::bytes(chunks),
+            "a receiver keeps {counter} with a counter, {sums} with sums that tell doubles, {bitmap} with a bitmap and {chunks} with chunks at their most, for {PACKETS} packets; linked chunks take up to {} accesses for a packet ({rate} million packets a second at 300 MHz), \
+             all others one; no packet came twice with DCP, also where {cut} % were cut, and {in_vain} % of what IRN sent again did",
             shown(slowest),
-            shown(CLOCK_HZ / slowest / 1e6),
-            human::percent(CUT),
-            human::percent(in_vain),
         ),
         "Who is told exactly what was lost sends nothing in vain, and who gets nothing twice need only count. A network that doubles packets breaks this: sums are the least that notices. The slides count the bits of one counter alone; with the numbers that belong to it, it is a quarter of a bitmap",
     )

@@ -75,20 +75,16 @@ fn judge(results: &Results<'_>) -> Finding {
         let (dcp, repeat) = (goodput(DCP, slow), goodput(IRN_ADAPTIVE, slow));
         judgement
             .must(format!("DCP against equal ways, ratio {ratio}"), fraction(dcp / equal).at_least(STABLE));
-        judgement.must(
-            format!("sent again by DCP, ratio {ratio}"),
-            count(of(DCP, slow).summary.retransmitted_packets).is(0),
-        );
+        let what = format!("sent again by DCP, ratio {ratio}");
+        judgement.must(what, count(of(DCP, slow).summary.retransmitted_packets).is(0));
         for scheme in SCHEMES {
             let dropped = of(scheme, slow).summary.dropped_frames.buffer;
             judgement.must(format!("frames dropped, {}, ratio {ratio}", scheme.name), count(dropped).is(0));
         }
         if ratio > 1.0 {
             let spurious = again(effort, of(IRN_ADAPTIVE, slow));
-            judgement.must(
-                format!("sent again for nothing by IRN, ratio {ratio}"),
-                fraction(spurious).at_least(SPURIOUS),
-            );
+            let what = format!("sent again for nothing by IRN, ratio {ratio}");
+            judgement.must(what, fraction(spurious).at_least(SPURIOUS));
             judgement.must(format!("IRN against DCP, ratio {ratio}"), fraction(repeat / dcp).at_most(LESS));
             judgement.printed(
                 format!("IRN collapses, ratio {ratio}"),
@@ -96,10 +92,8 @@ fn judge(results: &Results<'_>) -> Finding {
                 REASON,
             );
             let go_back = goodput(GO_BACK_N_ADAPTIVE, slow);
-            judgement.must(
-                format!("go-back-N against DCP, ratio {ratio}"),
-                fraction(go_back / dcp).at_most(COLLAPSED),
-            );
+            let what = format!("go-back-N against DCP, ratio {ratio}");
+            judgement.must(what, fraction(go_back / dcp).at_most(COLLAPSED));
             told.push(format!(
                 "1:{ratio}: DCP {}, IRN {} with {} % sent again, go-back-N {} with {} times as much sent again",
                 human::rate_bps(dcp),
@@ -119,8 +113,8 @@ fn judge(results: &Results<'_>) -> Finding {
         };
         rows.push([vec![format!("1:{ratio}")], SCHEMES.map(cell).to_vec()].concat());
     }
-    let names: Vec<_> = ["ratio"].into_iter().chain(SCHEMES.map(|scheme| scheme.name)).collect();
-    judgement.table(&names, rows);
+    let names = SCHEMES.map(|scheme| scheme.name).join(" | ");
+    judgement.table(&format!("ratio | {names}"), rows);
     judgement.plot("d2", &figure(results));
     judgement.finding(
         told.join("; "),

@@ -96,7 +96,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let rates = [exact(n, ttl), fluid(n, ttl), measured].map(human::rate_bps);
         rows.push([vec![n.to_string(), ttl.to_string()], rates.to_vec()].concat());
     }
-    judgement.table(&["n", "TTL", "B/⌈h/n⌉", "nB/TTL", "least rate measured"], rows);
+    judgement.table("n | TTL | B/⌈h/n⌉ | nB/TTL | least rate measured", rows);
     judgement.plot("p1", &figure(results));
     let told = |ttl| {
         let of = |n: u32| {

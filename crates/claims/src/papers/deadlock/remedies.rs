@@ -129,16 +129,7 @@ fn judge(results: &Results<'_>) -> Finding {
         number(dogs as f64).at_least(1.0),
     );
     judgement.table(
-        &[
-            "",
-            "closed",
-            "recovery",
-            "packets lost",
-            "bytes others got in 60 ms",
-            "held outside the loop",
-            "hosts held",
-            "false alarms",
-        ],
+        "| closed | recovery | packets lost | bytes others got in 60 ms | held outside the loop | hosts held | false alarms",
         rows(results),
     );
     judgement.plot("p4", &figure(results));

@@ -156,10 +156,8 @@ fn judge(results: &Results<'_>) -> Finding {
     let (alarm, expiry, shortest) = alarms(results);
     judgement
         .must("first packet that comes again, over the shortest time", number(alarm / shortest).at_most(0.1));
-    judgement.table(
-        &["α", "TTL", "rate", "time to deadlock", "at 95 %", "n·αm/(1 + α)/(r − B/⌈h/n⌉)"],
-        rows(results),
-    );
+    judgement
+        .table("α | TTL | rate | time to deadlock | at 95 % | n·αm/(1 + α)/(r − B/⌈h/n⌉)", rows(results));
     judgement.plot(
         "p2-alpha",
         &figure(results, "TTL 64, several α", |point| {

@@ -32,10 +32,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement
             .must(format!("worst pod's capacity lost at {at}, at most"), fraction(lost_max).at_most(0.01));
         let lost = |year: &Year| year.corropt.time.least_capacity - year.both.time.least_capacity;
-        judgement.must(
-            format!("worst pod's capacity lost at {at}, on average"),
-            fraction(over_seeds(of, lost).0).at_most(0.001),
-        );
+        let what = format!("worst pod's capacity lost at {at}, on average");
+        judgement.must(what, fraction(over_seeds(of, lost).0).at_most(0.001));
         let within = |most: u32| of.iter().filter(|year| year.both.most_per_pipe_max <= most).count();
         let part = within(pipes) as f64 / of.len().max(1) as f64;
         judgement.must(format!("seeds with at most {pipes} in a pipe at {at}"), fraction(part).at_least(0.5));
@@ -54,14 +52,7 @@ fn judge(results: &Results<'_>) -> Finding {
         ]);
     }
     judgement.table(
-        &[
-            "constraint",
-            "least capacity, CorrOpt",
-            "with LinkGuardian",
-            "lost at most",
-            "least ever",
-            "most in a pipe",
-        ],
+        "constraint | least capacity, CorrOpt | with LinkGuardian | lost at most | least ever | most in a pipe",
         rows,
     );
     let changes: Vec<_> = CONSTRAINTS

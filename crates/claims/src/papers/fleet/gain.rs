@@ -44,7 +44,7 @@ fn judge(results: &Results<'_>) -> Finding {
         ]
     });
     judgement.table(
-        &["constraint", "no gain, of the time", "of the events", "no corrupting link, of the time"],
+        "constraint | no gain, of the time | of the events | no corrupting link, of the time",
         rows.collect(),
     );
     let changes: Vec<_> = CONSTRAINTS

@@ -33,10 +33,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("{what}, upper end over seeds"), number(interval.high).below(6.0));
         judgement.printed(what, number(orders).between(paper - 0.5, paper + 0.5), &reason);
         let aware = over_seeds(of, |year| year.aware.time.penalty / year.both.time.penalty).0;
-        judgement.must(
-            format!("penalty of the aware optimizer at {}", named(constraint)),
-            number(aware).at_most(1.02),
-        );
+        let what = format!("penalty of the aware optimizer at {}", named(constraint));
+        judgement.must(what, number(aware).at_most(1.02));
         rows.push(vec![
             named(constraint),
             told(of, shown, |year| year.corropt.time.penalty),
@@ -47,10 +45,8 @@ fn judge(results: &Results<'_>) -> Finding {
             told(of, shown, |year| year.corropt.time.disabled),
         ]);
     }
-    judgement.table(
-        &["constraint", "CorrOpt", "with LinkGuardian", "aware", "orders", "corrupting", "under repair"],
-        rows,
-    );
+    judgement
+        .table("constraint | CorrOpt | with LinkGuardian | aware | orders | corrupting | under repair", rows);
     for (name, (constraint, of)) in FIGURES.iter().zip(CONSTRAINTS.into_iter().zip(&years.by_constraint)) {
         let Some(first) = of.first() else { continue };
         let outcomes = [first.corropt.clone(), first.both.clone()];

@@ -134,7 +134,7 @@ fn judge(results: &Results<'_>) -> Finding {
     };
     let all = [WITH, WITHOUT, LOSS, OURS];
     let rows = stream_rows(results).into_iter().chain(all.map(row)).collect();
-    judgement.table(&["", "goodput", "sent again", "overflowed", "buffer at most"], rows);
+    judgement.table("| goodput | sent again | overflowed | buffer at most", rows);
     let bar = |variant: &'static str| Bar {
         name: variant.to_owned(),
         counts: vec![of(variant).summary.retransmitted_packets, of(variant).summary.protection.overflowed],

@@ -87,7 +87,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let kept = |side| human::bytes(kept(results, stress, side));
         vec![stress.name(), kept(Side::Tx), kept(Side::Rx)]
     };
-    judgement.table(&["", "sender", "receiver"], all().into_iter().map(row).collect());
+    judgement.table("| sender | receiver", all().into_iter().map(row).collect());
     judgement.plot("l4", &figure(results));
     let told = |(gbps, mode, side, _): (u32, &'static str, Side, f64)| {
         format!("{mode} {} at {gbps}G {}", side.name(), human::bytes(most(results, gbps, mode, side)))

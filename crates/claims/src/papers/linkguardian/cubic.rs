@@ -4,7 +4,7 @@ use wiremend_report::human;
 use wiremend_report::plot::{Axis, Curve, Line, Plot, Scale, Unit};
 
 use super::stream::{HARDENED, HARDENED_NB, LG, LG_NB, NONE, Stream};
-use crate::ledger::number::{ascending, fraction, number, rate_bps, shown};
+use crate::ledger::number::{ascending, fraction, number, rate_bps, shown, spread};
 use crate::ledger::{Claim, Effort, Finding, Judgement, Outcome, Results, Run};
 use crate::papers::joshi::source;
 
@@ -145,10 +145,7 @@ impl Trial {
 
     /// Mean, least and most of all seeds, in bits per second.
     fn goodput(&self, results: &Results<'_>) -> [f64; 3] {
-        let all: Vec<_> =
-            self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64).collect();
-        let mean = all.iter().sum::<f64>() / all.len() as f64;
-        [mean, all.iter().copied().fold(f64::MAX, f64::min), all.iter().copied().fold(0.0, f64::max)]
+        spread(self.outcomes(results).iter().map(|outcome| outcome.summary.goodput_bps as f64))
     }
 
     /// Of what ours could be without loss.
@@ -220,10 +217,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.printed(what(GIVEN.us), fraction(at(GIVEN)).near(wanted, NEAR), REASON);
     }
     for (trial, column) in fitting().into_iter().zip(COLUMNS.iter().rev()) {
-        judgement.must(
-            format!("share without protection, {}, {} µs", shown(trial.loss), trial.round_trip.us),
-            fraction(trial.share(results)).near(column.none / CLEAN_GBPS, NEAR),
-        );
+        let what = format!("share without protection, {}, {} µs", shown(trial.loss), trial.round_trip.us);
+        judgement.must(what, fraction(trial.share(results)).near(column.none / CLEAN_GBPS, NEAR));
     }
     let falling: Vec<_> = COLUMNS.iter().rev().map(|column| none(GIVEN, column.loss)).collect();
     let names: Vec<_> = falling.iter().map(|trial| shown(trial.loss)).collect();
@@ -233,7 +228,7 @@ fn judge(results: &Results<'_>) -> Finding {
         .map(|(name, trial)| (name.as_str(), rate_bps(trial.goodput(results)[0])))
         .collect();
     judgement.must("goodput without protection, 30 µs", ascending(&ordered, 0.01));
-    judgement.table(&HEADS, rows(results));
+    judgement.table(HEADS, rows(results));
     judgement.plot("l14", &figure(results));
     judgement.finding(measured(results), "")
 }
@@ -278,22 +273,7 @@ fn protected(judgement: &mut Judgement, results: &Results<'_>, column: &'static 
 
 const RESIDUE: &str = "Wharf's column is arithmetic, as the paper says: what parities leave of the link. Two losses of a block remain, at 1e-2 and five frames 5e-4 of all, and slow a stream the more the longer its round trip";
 
-const HEADS: [&str; 14] = [
-    "loss",
-    "none, paper",
-    "RFC 9438, 30 µs",
-    "none, 30 µs",
-    "46 µs",
-    "100 µs",
-    "126 µs",
-    "Wharf, paper",
-    "fec, 30 µs",
-    "100 µs",
-    "LinkGuardian, paper",
-    "LinkGuardian, 30 µs",
-    "100 µs",
-    "NB, 30 µs",
-];
+const HEADS: &str = "loss | none, paper | RFC 9438, 30 µs | none, 30 µs | 46 µs | 100 µs | 126 µs | Wharf, paper | fec, 30 µs | 100 µs | LinkGuardian, paper | LinkGuardian, 30 µs | 100 µs | NB, 30 µs";
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let row = |column: &'static Column| {
@@ -345,20 +325,14 @@ fn measured(results: &Results<'_>) -> String {
             human::count(sum(|outcome| outcome.summary.protection.missed))
         )
     };
+    let [none, lg, lg_nb, hardened, hardened_nb] = [NONE, LG, LG_NB, HARDENED, HARDENED_NB].map(of);
+    let [again, again_nb, again_hardened] = [LG, LG_NB, HARDENED_NB].map(again);
     format!(
-        "In Gb/s of {:.2}, at 1e-5 to 1e-2 and 30 µs: without protection {} (by RFC 9438, from 1e-4 on, {}); LinkGuardian {}, NB {}; hardened {}, NB {}. Without protection {}. Packets that hosts send again \
-         for frames that the link loses, at 1e-3: in order {}, NB {}, hardened NB {}",
+        "In Gb/s of {:.2}, at 1e-5 to 1e-2 and 30 µs: without protection {none} (by RFC 9438, from 1e-4 on, {}); LinkGuardian {lg}, NB {lg_nb}; hardened {hardened}, NB {hardened_nb}. Without protection {}. Packets that hosts send again \
+         for frames that the link loses, at 1e-3: in order {again}, NB {again_nb}, hardened NB {again_hardened}",
         clean().goodput(results)[0] / 1e9,
-        of(NONE),
         by_rfc.join(", "),
-        of(LG),
-        of(LG_NB),
-        of(HARDENED),
-        of(HARDENED_NB),
         fits.join(", "),
-        again(LG),
-        again(LG_NB),
-        again(HARDENED_NB),
     )
 }
 

@@ -104,7 +104,7 @@ fn judge(results: &Results<'_>) -> Finding {
          longer, as printed. Whether the testbed's kernel undoes so is not printed",
     );
     judgement.bars("l12-groups", &figure(results));
-    judgement.table(&COLUMNS, rows(results));
+    judgement.table(COLUMNS, rows(results));
     let [two, one] = [TWO, ONE].map(|way| outcome(FLOW_BYTES, way));
     judgement.finding(measured(two, one, outcome(LONG_BYTES, TWO), clean), WHY)
 }
@@ -159,16 +159,12 @@ fn slowest(met: &Met) -> f64 {
 fn finished(judgement: &mut Judgement, way: Way, outcome: &Outcome) {
     let summary = &outcome.summary;
     judgement.must(format!("timeouts, {}", way.name), count(summary.timeouts.total()).is(0));
-    judgement.must(
-        format!("flows that do not finish, {}", way.name),
-        count(summary.flows - summary.finished).is(0),
-    );
+    let what = format!("flows that do not finish, {}", way.name);
+    judgement.must(what, count(summary.flows - summary.finished).is(0));
     let unmended: u64 =
         GROUPS.iter().map(|group| outcome.met(*group)).map(|met| met.flows - met.mended).sum();
-    judgement.must(
-        format!("affected flows without a frame that the link brought, {}", way.name),
-        number(unmended as f64).at_most(summary.protection.lost as f64),
-    );
+    let what = format!("affected flows without a frame that the link brought, {}", way.name);
+    judgement.must(what, number(unmended as f64).at_most(summary.protection.lost as f64));
 }
 
 fn windows(judgement: &mut Judgement, way: Way, outcome: &Outcome) {
@@ -180,10 +176,8 @@ fn windows(judgement: &mut Judgement, way: Way, outcome: &Outcome) {
     }
     for group in [Group::C, Group::D] {
         let met = outcome.met(group);
-        judgement.must(
-            format!("window reduced in {group:?}, {}", way.name),
-            fraction(part_of(met.reduced, met.flows)).at_least(REDUCED),
-        );
+        let what = format!("window reduced in {group:?}, {}", way.name);
+        judgement.must(what, fraction(part_of(met.reduced, met.flows)).at_least(REDUCED));
     }
 }
 
@@ -191,26 +185,20 @@ fn sizes(judgement: &mut Judgement, way: Way, outcome: &Outcome) {
     let affected = affected(outcome);
     for (group, positions) in POSITIONS {
         let all: f64 = POSITIONS.iter().map(|(_, positions)| positions).sum();
-        judgement.must(
-            format!("share of {group:?}, {}", way.name),
-            share(outcome.met(group).flows, affected).expected(positions / all),
-        );
+        let what = format!("share of {group:?}, {}", way.name);
+        judgement.must(what, share(outcome.met(group).flows, affected).expected(positions / all));
     }
     let [c, d] = [Group::C, Group::D].map(|group| part_of(outcome.met(group).flows, affected));
     judgement.must(format!("D is smaller than C, {}", way.name), fraction(d).below(c));
     let pending = f64::from(outcome.met(Group::D).unsent_bytes_max);
-    judgement.must(
-        format!("pending in D, {}", way.name),
-        bytes(pending).between(1.0, f64::from(PENDING_MSS * MSS)),
-    );
+    let what = format!("pending in D, {}", way.name);
+    judgement.must(what, bytes(pending).between(1.0, f64::from(PENDING_MSS * MSS)));
 }
 
 fn times(judgement: &mut Judgement, way: Way, outcome: &Outcome, ordered: &Met, clean: f64) {
     for group in [Group::A, Group::B, Group::C] {
-        judgement.must(
-            format!("slowest of {group:?} against the ordered mode, {}", way.name),
-            time_ns(slowest(&outcome.met(group))).at_most(slowest(ordered) * (1.0 + SLACK)),
-        );
+        let what = format!("slowest of {group:?} against the ordered mode, {}", way.name);
+        judgement.must(what, time_ns(slowest(&outcome.met(group))).at_most(slowest(ordered) * (1.0 + SLACK)));
     }
     if way.name != TWO.name {
         judgement.must(
@@ -229,25 +217,14 @@ fn longer_flows(judgement: &mut Judgement, way: Way, short: &Outcome, long: &Out
     let in_d = |outcome: &Outcome| part_of(outcome.met(Group::D).flows, affected(outcome));
     judgement.must(format!("share of D, {name}"), fraction(in_d(long)).at_least(in_d(short)));
     let [least, most] = LONG_PENDING_MSS.map(|mss| f64::from(mss * MSS));
-    judgement.must(
-        format!("pending in D, {name}"),
-        bytes(f64::from(long.met(Group::D).unsent_bytes_max)).between(least, most),
-    );
+    let what = format!("pending in D, {name}");
+    judgement.must(what, bytes(f64::from(long.met(Group::D).unsent_bytes_max)).between(least, most));
     let lost = |outcome: &Outcome| slowest(&outcome.met(Group::D)) - median(&outcome.met(Group::Clean));
     judgement.must(format!("slowest of D is longer by, {name}"), time_ns(lost(long)).at_least(lost(short)));
 }
 
-const COLUMNS: [&str; 9] = [
-    "",
-    "flows",
-    "share of affected",
-    "window reduced",
-    "sent again",
-    "pending at most",
-    "median",
-    "99 %",
-    "slowest",
-];
+const COLUMNS: &str =
+    "| flows | share of affected | window reduced | sent again | pending at most | median | 99 % | slowest";
 
 fn rows(results: &Results<'_>) -> Vec<Vec<String>> {
     let mut rows = Vec::new();

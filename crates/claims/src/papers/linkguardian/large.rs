@@ -93,16 +93,14 @@ fn judge(results: &Results<'_>) -> Finding {
         );
     }
     judgement.plot("l11-dctcp", &trial.figure(results, &SHOWN[..6], 0.95));
-    judgement.table(&COLUMNS, VARIANTS.iter().map(|variant| trial.row(results, variant)).collect());
+    judgement.table(COLUMNS, VARIANTS.iter().map(|variant| trial.row(results, variant)).collect());
+    let [all, nb, ours, ours_nb] =
+        [ALL, RETX_TAIL, HARDENED, HARDENED_NB].map(|variant| trial.told_gain(results, variant));
     judgement.finding(
         format!(
-            "{} % of flows are hit and {} % take longer, as a loss near the end of a flow that fills the link costs no time; the prototype gains {} at 99.9 % in order and {} non-blocking, the hardened protocol {} and {}; {in_vain}; {slower}",
+            "{} % of flows are hit and {} % take longer, as a loss near the end of a flow that fills the link costs no time; the prototype gains {all} at 99.9 % in order and {nb} non-blocking, the hardened protocol {ours} and {ours_nb}; {in_vain}; {slower}",
             human::percent(hit),
             human::percent(longer),
-            trial.told_gain(results, ALL),
-            trial.told_gain(results, RETX_TAIL),
-            trial.told_gain(results, HARDENED),
-            trial.told_gain(results, HARDENED_NB),
         ),
         "A window that is halved in its first round trips grows by a segment in each of those that follow: this, and not the timer, is what a loss costs a flow of 2 MB",
     )

@@ -97,7 +97,7 @@ fn judge(results: &Results<'_>) -> Finding {
         rows.push(row(&case, results, expected));
     }
     counted(&mut judgement, results);
-    judgement.table(&["", "left", "99.99 % interval", "p^(N+1)", "episodes"], rows);
+    judgement.table("| left | 99.99 % interval | p^(N+1) | episodes", rows);
     judgement.plot("l1", &figure(results));
     judgement.finding(
         measured(results),

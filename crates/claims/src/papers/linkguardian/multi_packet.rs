@@ -109,7 +109,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.plot(name, &trial.figure(results, shown(trial.transport), 0.95));
     }
     rows.extend(PUBLISHED.map(published));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.finding(
         measured(results, [rdma, far, dctcp, bbr]),
         "A packet that comes late is a gap to go-back-N: the rest is sent again after a round trip, as if the packet had been lost. Only a lost tail has \
@@ -120,30 +120,23 @@ fn judge(results: &Results<'_>) -> Finding {
 }
 
 fn measured(results: &Results<'_>, [rdma, far, dctcp, bbr]: [Trial; 4]) -> String {
+    let gains = |trial: Trial| [ALL, RETX_TAIL, HARDENED, HARDENED_NB].map(|of| trial.told_gain(results, of));
+    let ([tcp, tcp_nb, ours, ours_nb], [bbr, bbr_nb, bbr_ours, bbr_ours_nb]) = (gains(dctcp), gains(bbr));
+    let variants = [HARDENED, RETX_TAIL, HARDENED_NB, FEC_25, FEC_5];
+    let [hardened, nb, hardened_nb, fec_25, fec_5] =
+        variants.map(|variant| digits(rdma.gain(results, variant)));
+    let again = |variant| human::count(rdma.sent_again(results, variant));
     format!(
-        "By RDMA at a round trip of 16 µs the prototype gains {} at 99.9 % ({} at 30 µs, which does not fit), the hardened protocol {}; non-blocking \
-         they gain {} and {}, by sparing timeouts alone, with {} and {} packets sent again; {FEC_25} gains {} and {FEC_5} {}, with {} and {} packets sent again. \
-         By DCTCP the prototype gains {} in order and {} non-blocking, the hardened protocol {} and {}, \
-         as it hands on no second copy, by which a sender would learn at once that nothing was lost; by BBR they gain {}, {}, {} and {}",
+        "By RDMA at a round trip of 16 µs the prototype gains {} at 99.9 % ({} at 30 µs, which does not fit), the hardened protocol {hardened}; non-blocking \
+         they gain {nb} and {hardened_nb}, by sparing timeouts alone, with {} and {} packets sent again; {FEC_25} gains {fec_25} and {FEC_5} {fec_5}, with {} and {} packets sent again. \
+         By DCTCP the prototype gains {tcp} in order and {tcp_nb} non-blocking, the hardened protocol {ours} and {ours_nb}, \
+         as it hands on no second copy, by which a sender would learn at once that nothing was lost; by BBR they gain {bbr}, {bbr_nb}, {bbr_ours} and {bbr_ours_nb}",
         rdma.told_gain(results, ALL),
         digits(far.gain(results, ALL)),
-        digits(rdma.gain(results, HARDENED)),
-        digits(rdma.gain(results, RETX_TAIL)),
-        digits(rdma.gain(results, HARDENED_NB)),
-        human::count(rdma.sent_again(results, RETX_TAIL)),
-        human::count(rdma.sent_again(results, HARDENED_NB)),
-        digits(rdma.gain(results, FEC_25)),
-        digits(rdma.gain(results, FEC_5)),
-        human::count(rdma.sent_again(results, FEC_25)),
-        human::count(rdma.sent_again(results, FEC_5)),
-        dctcp.told_gain(results, ALL),
-        dctcp.told_gain(results, RETX_TAIL),
-        dctcp.told_gain(results, HARDENED),
-        dctcp.told_gain(results, HARDENED_NB),
-        bbr.told_gain(results, ALL),
-        bbr.told_gain(results, RETX_TAIL),
-        bbr.told_gain(results, HARDENED),
-        bbr.told_gain(results, HARDENED_NB),
+        again(RETX_TAIL),
+        again(HARDENED_NB),
+        again(FEC_25),
+        again(FEC_5),
     )
 }
 
@@ -179,10 +172,8 @@ fn published((variant, times_ns): (&str, [f64; 4])) -> Vec<String> {
 fn overlaps(judgement: &mut Judgement, trial: &Trial, results: &Results<'_>, ordered: &'static str) {
     let visible = trial.at(results, NO_LOSS, 1.0) * (1.0 + SAME);
     let longer = share_above(trial.of(results, ordered), visible);
-    judgement.must(
-        format!("flows longer than without loss, {}", trial.named(ordered)),
-        fraction(longer).at_most(HIT),
-    );
+    let what = format!("flows longer than without loss, {}", trial.named(ordered));
+    judgement.must(what, fraction(longer).at_most(HIT));
 }
 
 /// Frames that are sent again late are no help to go-back-N, and next to no harm to TCP.

@@ -139,15 +139,7 @@ fn judge(results: &Results<'_>) -> Finding {
     must_be_as_clean(&mut judgement, &sum, &name, sum.slowest_ns / clean.slowest_ns);
     rows.push(sum.row(name));
     judgement.table(
-        &[
-            "",
-            "PFC frames",
-            "of them corrupted",
-            "frames dropped",
-            "packets sent again",
-            "timeouts",
-            "slowest flow",
-        ],
+        "| PFC frames | of them corrupted | frames dropped | packets sent again | timeouts | slowest flow",
         rows,
     );
     let [once, twice] = [1, 2].map(|copies| of(PROTECTED, MUCH, copies));

@@ -87,7 +87,7 @@ fn judge(results: &Results<'_>) -> Finding {
     let (small, _) = shares(results, &small(results.effort()));
     let (full, _) = of(Stress::new(100, 1e-5, LG_NB));
     judgement.must("frames of 250 B against full ones", number(small / full.max(1e-12)).between(5.0, 7.0));
-    judgement.table(&["", "sender", "paper", "receiver", "paper"], rows);
+    judgement.table("| sender | paper | receiver | paper", rows);
     judgement.plot("l22", &figure(&of));
     let told = |gbps| {
         let (tx, rx) = of(Stress::new(gbps, 1e-3, LG));

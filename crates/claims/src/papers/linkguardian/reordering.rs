@@ -161,7 +161,7 @@ fn judge(results: &Results<'_>) -> Finding {
     ));
     let [adaptive, fixed] = [near[0], near[1]].map(per_brought);
     judgement.must("sent again at 12 µs, fixed against adaptive", number(fixed).at_least(TWICE * adaptive));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.finding(measured(results), WHY)
 }
 
@@ -176,23 +176,17 @@ fn measured(results: &Results<'_>) -> String {
     let at = |case, way| human::time_ns(exact_ns(of(case, way), 0.999));
     let fast = |way| human::rate_bps(of(Case::Stream, way).summary.goodput_bps as f64);
     let in_order = |case: Case| results.of(&case.run(results.effort(), "dctcp", HARDENED));
+    let cases = [Case::ShortEach, Case::Short, Case::LongEach, Case::Long, Case::Stream, Case::Near];
+    let [short_each, short, long_each, long, stream, near] = cases.map(sent);
+    let [adaptive, time, segments] = [ADAPTIVE, TIME, SEGMENTS].map(fast);
     format!(
-        "Packets sent again for each that the link brings, by adaptive, fixed, time and segments: {} for flows of 24 387 B with a connection each, {} on one connection, {} and {} for 2 MB, {} in a stream, and {} at a round trip of 12 µs. \
-         99.9 % of flows of 24 387 B with a connection each: {} adaptive, {} by time. 2 MB: {} adaptive, {} by time, {} in order. A stream: {} adaptive, {} by time, {} by segments, {} in order",
-        sent(Case::ShortEach),
-        sent(Case::Short),
-        sent(Case::LongEach),
-        sent(Case::Long),
-        sent(Case::Stream),
-        sent(Case::Near),
+        "Packets sent again for each that the link brings, by adaptive, fixed, time and segments: {short_each} for flows of 24 387 B with a connection each, {short} on one connection, {long_each} and {long} for 2 MB, {stream} in a stream, and {near} at a round trip of 12 µs. \
+         99.9 % of flows of 24 387 B with a connection each: {} adaptive, {} by time. 2 MB: {} adaptive, {} by time, {} in order. A stream: {adaptive} adaptive, {time} by time, {segments} by segments, {} in order",
         at(Case::ShortEach, ADAPTIVE),
         at(Case::ShortEach, TIME),
         at(Case::LongEach, ADAPTIVE),
         at(Case::LongEach, TIME),
         human::time_ns(exact_ns(in_order(Case::LongEach), 0.999)),
-        fast(ADAPTIVE),
-        fast(TIME),
-        fast(SEGMENTS),
         human::rate_bps(in_order(Case::Stream).summary.goodput_bps as f64),
     )
 }
@@ -253,18 +247,7 @@ fn against_order(
     }
 }
 
-const COLUMNS: [&str; 10] = [
-    "",
-    "brought by the link",
-    "sent again",
-    "for each brought",
-    "recoveries",
-    "undone",
-    "median",
-    "99.9 %",
-    "slowest",
-    "goodput",
-];
+const COLUMNS: &str = "| brought by the link | sent again | for each brought | recoveries | undone | median | 99.9 % | slowest | goodput";
 
 fn row(name: &str, outcome: &Outcome) -> Vec<String> {
     let summary = &outcome.summary;

@@ -68,10 +68,8 @@ fn judge(results: &Results<'_>) -> Finding {
         let [selective, rack] = [SELECTIVE, RACK].map(|transport| of(transport, unordered));
         let lost = selective.summary.corrupted_frames as f64;
         let again = selective.summary.retransmitted_packets as f64;
-        judgement.must(
-            format!("packets sent again for a lost frame, {unordered}"),
-            number(again / lost.max(1.0)).between(0.7, 1.1),
-        );
+        let what = format!("packets sent again for a lost frame, {unordered}");
+        judgement.must(what, number(again / lost.max(1.0)).between(0.7, 1.1));
         // The prototype hands on all copies of a frame, so that some come twice by its own doing.
         if unordered == HARDENED_NB {
             let in_vain = number(in_vain(selective));
@@ -83,7 +81,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("receiver's buffer, {unordered}"), count(buffer).is(0));
     }
     judgement.table(
-        &["", "median", "99 %", "99.9 %", "slowest", "timeouts", "sent again", "came twice", "RX buffer"],
+        "| median | 99 % | 99.9 % | slowest | timeouts | sent again | came twice | RX buffer",
         rows(results),
     );
     judgement.plot("w2", &figure(results));

@@ -84,10 +84,8 @@ fn judge(results: &Results<'_>) -> Finding {
             judgement.printed(what, rate_bps(bps).near(paper, CLOSE), &reason(results));
         }
         let bps = speed(results, Stress::new(100, loss, LG_NB));
-        judgement.must(
-            format!("speed without order, 100G, {}", shown(loss)),
-            rate_bps(bps).near(PAPER_NB_BPS, CLOSE),
-        );
+        let what = format!("speed without order, 100G, {}", shown(loss));
+        judgement.must(what, rate_bps(bps).near(PAPER_NB_BPS, CLOSE));
     }
     let lost = |gbps: u32| {
         let of = |mode| speed(results, Stress::new(gbps, HIGH, mode));
@@ -98,13 +96,11 @@ fn judge(results: &Results<'_>) -> Finding {
         ascending(&[("25G", fraction(lost(25))), ("100G", fraction(lost(100)))], 0.0),
     );
     for (stress, gbps) in [(Stress::new(100, HIGH, HARDENED), 100e9), (fast(HIGH), 400e9), (ideal(), 100e9)] {
-        judgement.must(
-            format!("speed, {}", stress.name()),
-            rate_bps(speed(results, stress)).at_least(0.98 * gbps),
-        );
+        let what = format!("speed, {}", stress.name());
+        judgement.must(what, rate_bps(speed(results, stress)).at_least(0.98 * gbps));
     }
     judgement.table(
-        &["", "speed", "lost", "pauses per loss", "paused per loss", "turns per loss", "sent again"],
+        "| speed | lost | pauses per loss | paused per loss | turns per loss | sent again",
         rows(results),
     );
     judgement.plot("l2", &figure(results));

@@ -225,7 +225,7 @@ fn judge(results: &Results<'_>) -> Finding {
             rows.push(row(&watched, name));
         }
     }
-    judgement.table(&HEADS, rows);
+    judgement.table(HEADS, rows);
     figures(&mut judgement, results);
     judgement.finding(measured(results), "")
 }
@@ -263,10 +263,8 @@ fn spared(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
     let dropped = sum(FORWARD, Metric::DroppedFrames);
     let again = sum(OUT, Metric::RetransmittedPackets).saturating_sub(dropped);
     let lost = sum(FORWARD, Metric::CorruptedFrames);
-    judgement.must(
-        format!("sent again for each frame lost, protected, {name}"),
-        number(again as f64 / lost.max(1) as f64).at_most(0.01),
-    );
+    let what = format!("sent again for each frame lost, protected, {name}");
+    judgement.must(what, number(again as f64 / lost.max(1) as f64).at_most(0.01));
     let most = watched.most(FORWARD, Metric::RxBufferBytes, Phase::Protected);
     judgement.must(format!("reordering buffer, {name}"), bytes(most as f64).at_most(KEPT_BYTES));
 }
@@ -283,18 +281,7 @@ fn unimpressed(judgement: &mut Judgement, watched: &Watched<'_>, name: &str) {
     );
 }
 
-const HEADS: [&str; 10] = [
-    "",
-    "clean",
-    "corrupting",
-    "protected",
-    "sent again, corrupting",
-    "protected",
-    "queue, corrupting",
-    "protected",
-    "drops, protected",
-    "reordering buffer at most",
-];
+const HEADS: &str = "| clean | corrupting | protected | sent again, corrupting | protected | queue, corrupting | protected | drops, protected | reordering buffer at most";
 
 fn row(watched: &Watched<'_>, name: String) -> Vec<String> {
     let [clean, corrupting, protected] =

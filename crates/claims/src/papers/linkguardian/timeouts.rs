@@ -47,7 +47,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let copies = case.copies();
         vec![case.name(), shown(found), shown(case.loss.powi(copies as i32))]
     };
-    judgement.table(&["", "timeouts per loss", "p^N"], cases().iter().map(row).collect());
+    judgement.table("| timeouts per loss | p^N", cases().iter().map(row).collect());
     judgement.plot("l3", &figure(results));
     judgement.finding(
         format!(

@@ -229,15 +229,5 @@ impl Trial {
 }
 
 /// The heads of [`Trial::row`].
-pub(super) const COLUMNS: [&str; 9] = [
-    "",
-    "median",
-    "99 %",
-    "99.9 %",
-    "99.99 %",
-    "a timer or longer",
-    "sent again",
-    "added to the link",
-    "gain at 99.9 % (95 %)",
-];
+pub(super) const COLUMNS: &str = "| median | 99 % | 99.9 % | 99.99 % | a timer or longer | sent again | added to the link | gain at 99.9 % (95 %)";
 const QUANTILES: [f64; 4] = [0.5, 0.99, 0.999, 0.9999];

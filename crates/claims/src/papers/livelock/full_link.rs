@@ -43,16 +43,12 @@ fn judge(results: &Results<'_>) -> Finding {
         let of = |recovery: &str| results.of(&run(results.effort(), recovery, operation));
         let (zero, n) = (of("go-back-0"), of("go-back-N"));
         let link_bps = n.lane("h0>tor").rate_bps as f64;
-        judgement.must(
-            format!("goodput, go-back-0 {operation}"),
-            rate_bps(zero.summary.goodput_bps as f64).at_most(0.0),
-        );
+        let what = format!("goodput, go-back-0 {operation}");
+        judgement.must(what, rate_bps(zero.summary.goodput_bps as f64).at_most(0.0));
         judgement
             .must(format!("link, go-back-0 {operation}"), fraction(busy(zero)).at_least(UTILISATION_MIN));
-        judgement.must(
-            format!("goodput, go-back-N {operation}"),
-            rate_bps(n.summary.goodput_bps as f64).at_least(GOODPUT_MIN * link_bps),
-        );
+        let what = format!("goodput, go-back-N {operation}");
+        judgement.must(what, rate_bps(n.summary.goodput_bps as f64).at_least(GOODPUT_MIN * link_bps));
         for outcome in [zero, n] {
             let goodput = human::rate_bps(outcome.summary.goodput_bps as f64);
             let busy = human::percent(busy(outcome));

@@ -107,10 +107,8 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.must(format!("messages with one drop, {path}"), count(once as u64).is(2));
         let Some(rtt_bytes) = point.rtt_bytes(results) else { continue };
         let waste = point.waste_bytes(results, LONG);
-        judgement.must(
-            format!("waste in the middle, {path}"),
-            bytes(waste).between(LEAST * rtt_bytes, rtt_bytes + packet_bytes()),
-        );
+        let what = format!("waste in the middle, {path}");
+        judgement.must(what, bytes(waste).between(LEAST * rtt_bytes, rtt_bytes + packet_bytes()));
         let at_the_end = point.waste_bytes(results, AT_THE_END);
         judgement.must(format!("waste at the end, {path}"), bytes(at_the_end).at_most(packet_bytes()));
         measured.push((path, rtt_bytes, waste));

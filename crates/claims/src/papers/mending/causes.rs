@@ -112,7 +112,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     judgement
         .must(format!("single counts outside of their interval, of {}", rows.len()), count(outside).is(0));
-    judgement.table(&["", "packets of a flow", "β", "cause", "expected", "counted"], rows);
+    judgement.table("| packets of a flow | β | cause | expected | counted", rows);
     judgement.plot("j18", &figure(&points));
     judgement.finding(
         format!(

@@ -126,7 +126,7 @@ fn judge(results: &Results<'_>) -> Finding {
     for (name, case) in exact(results.effort()) {
         bytes(&mut judgement, name, &case, results);
     }
-    judgement.table(&["", "added", "dummies", "NAK copies", "retransmission copies"], rows);
+    judgement.table("| added | dummies | NAK copies | retransmission copies", rows);
     judgement.finding(
         format!(
             "at most {} % in the runs of J15, {} % for 2/1/1 at 1/128 on one link; {}",
@@ -154,10 +154,8 @@ fn bytes(judgement: &mut Judgement, name: &str, case: &Case, results: &Results<'
     let Mend { nak_copies, retransmission_copies, .. } = case.mechanism.mend;
     // Losses follow packets, and the flows that were drawn have more or less of them than the table on average.
     let scale = payload(summary) / flow::mean_bytes(&case.sizes());
-    judgement.must(
-        format!("bytes of dummies, {name}"),
-        number(added.dummies.bytes as f64).near(reckoned.dummies.forward * flows, 0.0),
-    );
+    let what = format!("bytes of dummies, {name}");
+    judgement.must(what, number(added.dummies.bytes as f64).near(reckoned.dummies.forward * flows, 0.0));
     // How many NAKs and packets were copied, from the bytes that this took.
     let naks = f64::from(nak_copies) * f64::from(sizes.answer);
     judgement.must(

@@ -68,8 +68,7 @@ fn judge(results: &Results<'_>) -> Finding {
         judgement.plot(&panel.file("w1"), &figure(&panel, results));
     }
     judgement.bars("w1-bytes", &bytes(results));
-    judgement
-        .table(&["", "median", "99 %", "slowest", "timeouts", "bytes added", "TX buffer", "RX buffer"], rows);
+    judgement.table("| median | 99 % | slowest | timeouts | bytes added | TX buffer | RX buffer", rows);
     judgement.finding(
         format!(
             "Yes: over links that mend themselves the median, 99 % and the slowest flow are at most {} times those without loss. At β = 1e-3 and \
@@ -113,10 +112,8 @@ fn where_ends_fail(judgement: &mut Judgement, panel: &Panel, results: &Results<'
     let at_99 = |curve| exact_ns(panel.of(results, curve), 0.99);
     let [ends, links, unordered] = [ALL, LINKS, LINKS_NB].map(|curve| at_99(curve) / at_99(NO_LOSS));
     judgement.must(format!("All against NoLoss at 99 %, {}", panel.name()), number(ends).at_least(WORSE));
-    judgement.must(
-        format!("LinksNb against All at 99 %, {}", panel.name()),
-        number(unordered / ends).at_least(1.0),
-    );
+    let what = format!("LinksNb against All at 99 %, {}", panel.name());
+    judgement.must(what, number(unordered / ends).at_least(1.0));
     format!(
         "99 % of {} take {} times as long with links mended, {} without order, {} with ends mended",
         panel.table.name(),

@@ -65,15 +65,11 @@ fn judge(results: &Results<'_>) -> Finding {
             judgement.must(format!("flows that do not finish, {}", panel.name()), count(lost).is(0));
             if panel.beta == NAMED {
                 let ratio = tail / quantile_ns(clean, 0.999);
-                judgement.must(
-                    format!("99.9 % against no loss, U = {load}, β = 1e-3"),
-                    number(ratio).at_least(LONGER),
-                );
+                let what = format!("99.9 % against no loss, U = {load}, β = 1e-3");
+                judgement.must(what, number(ratio).at_least(LONGER));
                 let slowest = outcome.summary.fct_ns.map_or(0.0, |fct| fct.max);
-                judgement.must(
-                    format!("slowest flow, U = {load}, β = 1e-3"),
-                    time_ns(slowest).at_least(super::curves::RTO_NS),
-                );
+                let what = format!("slowest flow, U = {load}, β = 1e-3");
+                judgement.must(what, time_ns(slowest).at_least(super::curves::RTO_NS));
                 worst.push([quantile_ns(outcome, 0.5), tail]);
                 measured.push(format!(
                     "at U = {load} and β = 1e-3 the median is {} and the 99.9 % quantile {}, {} times that without loss; {} % of \
@@ -93,7 +89,7 @@ fn judge(results: &Results<'_>) -> Finding {
         let numbers = [("U = 0.1", time_ns(worst[0][quantile])), ("U = 0.6", time_ns(worst[1][quantile]))];
         judgement.must(format!("{name} at β = 1e-3"), ascending(&numbers, 0.0));
     }
-    judgement.table(&["", "median", "99.9 %", "above 10 ms", "timeouts"], rows);
+    judgement.table("| median | 99.9 % | above 10 ms | timeouts", rows);
     judgement.finding(
         measured.join("; "),
         "A timeout of 67 ms stops the queue pair and all flows behind: at a higher load there are more of them, and they take longer to \

@@ -84,7 +84,7 @@ fn judge(results: &Results<'_>) -> Finding {
         }
         judgement.plot(&panel.file("j15"), &panel.figure(results, curves));
     }
-    judgement.table(&["", "median", "90 %", "99 %", "99.9 %", "timeouts", "link busy"], rows);
+    judgement.table("| median | 90 % | 99 % | 99.9 % | timeouts | link busy", rows);
     judgement.finding(
         format!(
             "All and NoLoss are at most {} % of the flows apart and the slowest flows {} times as long, but at β = 1e-3 and U = 0.6, \
@@ -163,10 +163,8 @@ fn more_of_each(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>)
 fn causes(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>) {
     let timeouts = &panel.of(results, NONE).summary.timeouts;
     let twice = timeouts.of(TimeoutCause::Twice) as f64 / timeouts.total().max(1) as f64;
-    judgement.must(
-        format!("packets lost twice, of all timeouts with None, {}", panel.name()),
-        fraction(twice).at_least(MOSTLY),
-    );
+    let what = format!("packets lost twice, of all timeouts with None, {}", panel.name());
+    judgement.must(what, fraction(twice).at_least(MOSTLY));
 }
 
 fn single(judgement: &mut Judgement, panel: &Panel, results: &Results<'_>, curves: &[&'static str]) {

@@ -83,7 +83,7 @@ fn judge(results: &Results<'_>) -> Finding {
         }
         judgement.plot(&panel.file("j16"), &panel.figure(results, &CURVES));
     }
-    judgement.table(&["", "median", "90 %", "99 %", "99.9 %", "timeouts", "busiest link"], rows);
+    judgement.table("| median | 90 % | 99 % | 99.9 % | timeouts | busiest link", rows);
     judgement.finding(
         measured.join("; "),
         "Hardly a timeout is left: only where a switch gave the copies to another connection's packet, since it knows packets by \

@@ -90,10 +90,8 @@ fn judge(results: &Results<'_>) -> Finding {
         ];
         let name = format!("{packets} packets");
         let [with, without] = [&NAK, &NONE].map(|mechanism| of(mechanism).summary.timeouts.total());
-        judgement.must(
-            format!("timeouts with NAK copies, as many as without, {name}"),
-            count(with).about(without as f64, OF_NO_USE),
-        );
+        let what = format!("timeouts with NAK copies, as many as without, {name}");
+        judgement.must(what, count(with).about(without as f64, OF_NO_USE));
         judgement.must(format!("second losses left by copies, {name}"), fraction(twice).at_most(TWICE_LEFT));
         judgement.must(format!("tails left by a dummy, {name}"), fraction(tails).at_most(tails_left));
         let unfinished =
@@ -124,10 +122,8 @@ fn judge(results: &Results<'_>) -> Finding {
     );
     let longest = exact_ns(of(SELECTIVE, &ALL, PACKETS[1]), 0.999);
     judgement.must("99.9 % of flows of 64 packets", time_ns(longest).below(SHORT_NS));
-    judgement.table(
-        &["", "tail packet", "tail ACK", "NAK", "twice", "other", "99 %", "99.9 %", "bytes added"],
-        rows(results),
-    );
+    judgement
+        .table("| tail packet | tail ACK | NAK | twice | other | 99 % | 99.9 % | bytes added", rows(results));
     for packets in PACKETS {
         judgement.bars(&format!("j19-{packets}-packets"), &bars(results, packets));
     }

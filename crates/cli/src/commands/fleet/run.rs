@@ -107,6 +107,9 @@ struct Summary<'a> {
     base: usize,
 }
 
+const COLUMNS: &str = "|penalty|clean|paths, least|paths, mean|capacity, least|capacity, mean|out, mean|\
+    corrupting, mean|per pipe";
+
 impl<'a> Summary<'a> {
     fn new(asked: &'a FleetRun, fabric: &'a Named, window: Window, played: &[Played]) -> Self {
         let of = |place: usize| -> Vec<_> { played.iter().map(|year| year.numbers[place].clone()).collect() };
@@ -142,21 +145,6 @@ impl<'a> Summary<'a> {
             "policies": policies,
             "gain": { "over": self.told[self.base].policy.to_string(), "policies": gains },
         })
-    }
-
-    fn columns() -> [&'static str; 10] {
-        [
-            "",
-            "penalty",
-            "clean",
-            "paths, least",
-            "paths, mean",
-            "capacity, least",
-            "capacity, mean",
-            "out, mean",
-            "corrupting, mean",
-            "per pipe",
-        ]
     }
 
     fn rows(&self) -> Vec<Vec<String>> {
@@ -214,7 +202,8 @@ impl<'a> Summary<'a> {
 
     fn text(&self) -> String {
         let width = terminal::stdout().width;
-        let mut text = grid(&Self::columns(), &self.rows(), terminal::stdout());
+        let columns: Vec<_> = COLUMNS.split('|').collect();
+        let mut text = grid(&columns, &self.rows(), terminal::stdout());
         for sentence in self.sentences() {
             let _ = write!(text, "\n{}", wiremend_report::terminal::wrapped(&sentence, width));
         }
@@ -223,7 +212,7 @@ impl<'a> Summary<'a> {
 
     fn page(&self, first: &[Outcome]) -> Document {
         let mut parts: Vec<Part> = self.sentences().into_iter().map(Part::Text).collect();
-        let columns = Self::columns().map(str::to_owned).to_vec();
+        let columns = COLUMNS.split('|').map(str::to_owned).collect();
         parts.push(Part::Table { columns, rows: self.rows() });
         let base = &first[self.base];
         let others = first.iter().filter(|outcome| outcome.policy != base.policy);

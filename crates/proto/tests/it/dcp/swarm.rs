@@ -48,16 +48,11 @@ fn parameters() -> impl Strategy<Value = Parameters> {
     );
     let burst = prop::sample::select(vec![1_u32, 8, 40]);
     let flow = prop_oneof![3 => Just(Flow::Window), 1 => burst.prop_map(|burst| Flow::Pull { burst })];
-    (tracking, units, unit_packets, fetch, hints, flow).prop_map(
-        |(tracking, units_max, unit_packets, fetch, hints, flow)| Parameters {
-            tracking,
-            units_max,
-            unit_packets,
-            fetch,
-            hints,
-            flow,
-        },
-    )
+    let all = (tracking, units, unit_packets, fetch, hints, flow);
+    all.prop_map(|all| {
+        let (tracking, units_max, unit_packets, fetch, hints, flow) = all;
+        Parameters { tracking, units_max, unit_packets, fetch, hints, flow }
+    })
 }
 
 fn stories() -> impl Strategy<Value = Story> {
@@ -90,18 +85,10 @@ fn stories() -> impl Strategy<Value = Story> {
     let pause = prop_oneof![4 => Just(0_u64), 1 => 0_u64..60_000];
     let works = prop::collection::vec((op, len, any::<bool>(), pause), 1..12);
     let pace = prop_oneof![3 => Just(None), 1 => (1_u64..3_000).prop_map(|us| Some(Span::from_us(us)))];
-    (config, luck, 0..u64::MAX / 2, pace, first, works).prop_map(
-        |(config, (luck, cut_ppm, dark), seed, pace, first, works)| Story {
-            config,
-            luck,
-            cut_ppm,
-            dark,
-            seed,
-            pace,
-            first,
-            works,
-        },
-    )
+    (config, luck, 0..u64::MAX / 2, pace, first, works).prop_map(|all| {
+        let (config, (luck, cut_ppm, dark), seed, pace, first, works) = all;
+        Story { config, luck, cut_ppm, dark, seed, pace, first, works }
+    })
 }
 
 fn play(story: &Story) -> Pair<Config> {

@@ -1,10 +1,10 @@
 //! The reordering buffer is bounded: the sender pauses, or frames find no room and come again.
 
 use wiremend_proto::link::{Ack, Config, Missing, Signal};
-use wiremend_testkit::{Ending, LinkPair, Passing, Side};
+use wiremend_testkit::{LinkPair, Passing, Side};
 use wiremend_units::{Bytes, Span};
 
-use super::{DELAY, LEN, active_pair, assert_all_in_order, config, is_data, is_fresh};
+use super::{DELAY, assert_all_in_order, config, is_data, is_fresh, sent};
 
 /// Recovery takes longer than the buffer lasts: the copies of one round are lost.
 fn slow_recovery(passing: &Passing, copies: &mut u32) -> bool {
@@ -14,11 +14,8 @@ fn slow_recovery(passing: &Passing, copies: &mut u32) -> bool {
 }
 
 fn run_slowly(config: Config) -> LinkPair {
-    let mut pair = active_pair(config);
-    pair.send(Side::A, 200, LEN, true);
     let mut copies = 0;
-    assert_eq!(pair.run(|passing| slow_recovery(passing, &mut copies)), Ending::Idle);
-    pair
+    sent(config, 200, |passing| slow_recovery(passing, &mut copies))
 }
 
 /// LG §3.3.
@@ -45,10 +42,8 @@ fn without_backpressure_the_buffer_overflows() {
 /// A resume that never comes costs a bounded wait.
 #[test]
 fn a_pause_whose_end_is_lost_ends_by_itself() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 200, LEN, true);
     let (mut copies, mut paused) = (0, false);
-    let ending = pair.run(|passing| {
+    let pair = sent(config(), 200, |passing| {
         let ack = match passing.signal {
             Some(Signal::Ack(ack) | Signal::Missing(Missing { ack, .. })) => ack,
             _ => Ack { epoch: 0, next: 0, pause: paused },
@@ -57,7 +52,6 @@ fn a_pause_whose_end_is_lost_ends_by_itself() {
         paused |= ack.pause;
         resumes && passing.from == Side::B || slow_recovery(passing, &mut copies)
     });
-    assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert!(pair.counters(Side::B).pauses > 0);
     assert!(pair.now().as_ns() < 200_000, "{}", pair.now());
@@ -66,9 +60,7 @@ fn a_pause_whose_end_is_lost_ends_by_itself() {
 #[test]
 fn a_pause_that_lasts_is_said_again() {
     let patience = Span::from_us(60);
-    let mut pair = active_pair(Config { give_up: Some(patience), ..config() });
-    pair.send(Side::A, 400, LEN, true);
-    assert_eq!(pair.run(|passing| is_data(passing, 7)), Ending::Idle);
+    let pair = sent(Config { give_up: Some(patience), ..config() }, 400, |passing| is_data(passing, 7));
     let receiver = pair.counters(Side::B);
     assert_eq!((receiver.lost, receiver.overflowed, receiver.pauses), (1, 0, 1));
     assert!(patience > DELAY * 20, "many times longer than a pause lasts by itself");

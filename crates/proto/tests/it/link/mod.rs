@@ -34,6 +34,14 @@ fn active_pair(config: Config) -> LinkPair {
     pair
 }
 
+/// The same, after so many frames in order from A, of which these did not come through at once.
+fn sent(config: Config, count: usize, lost: impl FnMut(&Passing) -> bool) -> LinkPair {
+    let mut pair = active_pair(config);
+    pair.send(Side::A, count, LEN, true);
+    assert_eq!(pair.run(lost), Ending::Idle);
+    pair
+}
+
 /// Whether it is a frame with this number, sent for the first time.
 fn is_fresh(passing: &Passing, number: u32) -> bool {
     matches!(passing.signal, Some(Signal::Data { seq, again: false, .. }) if seq == number)

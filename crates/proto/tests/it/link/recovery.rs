@@ -4,13 +4,11 @@ use wiremend_proto::link::{Config, Missing, Signal};
 use wiremend_testkit::{Ending, Side};
 use wiremend_units::Span;
 
-use super::{LEN, active_pair, assert_all_in_order, config, is_data, is_fresh, is_missing};
+use super::{LEN, active_pair, assert_all_in_order, config, is_data, is_fresh, is_missing, sent};
 
 #[test]
 fn frames_cross_a_protected_link_in_order() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 100, LEN, true);
-    assert_eq!(pair.run(|_| false), Ending::Idle);
+    let pair = sent(config(), 100, |_| false);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::A).protected, 100);
     assert_eq!(pair.counters(Side::B).missed, 0);
@@ -18,9 +16,7 @@ fn frames_cross_a_protected_link_in_order() {
 
 #[test]
 fn a_lost_frame_comes_in_its_place() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 100, LEN, true);
-    assert_eq!(pair.run(|passing| is_fresh(passing, 7)), Ending::Idle);
+    let pair = sent(config(), 100, |passing| is_fresh(passing, 7));
     assert_all_in_order(&pair);
     let (sender, receiver) = (pair.counters(Side::A), pair.counters(Side::B));
     assert_eq!((receiver.missed, receiver.recovered, receiver.lost), (1, 1, 0));
@@ -40,34 +36,27 @@ fn a_lost_tail_is_shown_by_a_dummy() {
 
 #[test]
 fn a_burst_over_tail_and_dummies_is_shown_by_a_probe() {
-    let mut pair = active_pair(Config { dummies: 2, ..config() });
-    pair.send(Side::A, 3, LEN, true);
     let mut burst = 5;
-    let ending = pair.run(|_| {
+    let pair = sent(Config { dummies: 2, ..config() }, 3, |_| {
         burst -= i32::from(burst > 0);
         burst > 0
     });
-    assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
 }
 
 /// The prototype loses all but five of them.
 #[test]
 fn a_hole_of_any_size_is_filled() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 60, LEN, true);
     let lost = |passing: &_| (5..35).any(|number| is_fresh(passing, number));
-    assert_eq!(pair.run(lost), Ending::Idle);
+    let pair = sent(config(), 60, lost);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::B).recovered, 30);
 }
 
 #[test]
 fn more_holes_than_a_notification_holds_are_filled() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 60, LEN, true);
     let lost = |passing: &_| (5..35).step_by(2).any(|number| is_fresh(passing, number));
-    assert_eq!(pair.run(lost), Ending::Idle);
+    let pair = sent(config(), 60, lost);
     assert_all_in_order(&pair);
     assert!(pair.counters(Side::B).recovered > 2 * Missing::HOLES_MAX as u64);
 }
@@ -75,14 +64,11 @@ fn more_holes_than_a_notification_holds_are_filled() {
 /// The prototype tells of a hole once.
 #[test]
 fn a_lost_notification_is_made_good() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 20, LEN, true);
     let mut told = 0;
-    let ending = pair.run(|passing| {
+    let pair = sent(config(), 20, |passing| {
         told += u32::from(is_missing(passing));
         is_fresh(passing, 7) || is_missing(passing) && told <= 4
     });
-    assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::B).lost, 0);
     assert_eq!(pair.counters(Side::B).renotifications, 0, "an answer to a dummy told of it");
@@ -91,15 +77,12 @@ fn a_lost_notification_is_made_good() {
 /// Nobody asks either: only the receiver's own clock is left.
 #[test]
 fn a_lost_notification_is_repeated_by_the_clock() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 9, LEN, true);
     let mut told = 0;
-    let ending = pair.run(|passing| {
+    let pair = sent(config(), 9, |passing| {
         told += u32::from(is_missing(passing));
         let is_dummy = matches!(passing.signal, Some(Signal::Dummy { .. }));
         is_fresh(passing, 7) || is_dummy || is_missing(passing) && told <= 2
     });
-    assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::A).dummies, 3, "no probe was needed");
     let told = pair.counters(Side::B);
@@ -150,24 +133,19 @@ fn who_asks_in_vain_asks_ever_less_often() {
 /// What does not fit is not taken for arrived.
 #[test]
 fn holes_that_a_notification_leaves_out_are_filled() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 30, LEN, true);
     let mut told = 0;
-    let ending = pair.run(|passing| {
+    let pair = sent(config(), 30, |passing| {
         told += u32::from(is_missing(passing));
         let lost = (5..25).step_by(2).any(|number| is_fresh(passing, number));
         lost || is_missing(passing) && told <= 21
     });
-    assert_eq!(ending, Ending::Idle);
     assert_all_in_order(&pair);
     assert_eq!(pair.counters(Side::B).recovered, 10);
 }
 
 #[test]
 fn a_frame_that_cannot_come_is_given_up_and_counted() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 20, LEN, true);
-    assert_eq!(pair.run(|passing| is_data(passing, 7)), Ending::Idle);
+    let pair = sent(config(), 20, |passing| is_data(passing, 7));
     assert_eq!(pair.delivered(Side::B), (0..7).chain(8..20).collect::<Vec<_>>());
     assert_eq!((pair.counters(Side::B).lost, pair.handles(Side::A)), (1, (0, 0)));
 }
@@ -229,9 +207,9 @@ fn acks_ride_on_the_traffic_of_the_other_direction() {
 
 #[test]
 fn a_full_buffer_is_counted_and_stops_nothing() {
-    let mut pair = active_pair(Config { tx_bytes_max: wiremend_units::Bytes::new(5000), ..config() });
-    pair.send(Side::A, 40, LEN, true);
-    assert_eq!(pair.run(|passing| is_fresh(passing, 30)), Ending::Idle);
+    let pair = sent(Config { tx_bytes_max: wiremend_units::Bytes::new(5000), ..config() }, 40, |passing| {
+        is_fresh(passing, 30)
+    });
     let (sender, receiver) = (pair.counters(Side::A), pair.counters(Side::B));
     assert!(sender.unkept > 0 && sender.tx_bytes_max <= 5000);
     assert_eq!(receiver.lost, sender.refused.min(1), "what was not kept does not come again");

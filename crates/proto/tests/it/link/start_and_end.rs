@@ -4,7 +4,7 @@ use wiremend_proto::link::{Config, Disposal, Endpoint, Hello, HelloKind, Signal,
 use wiremend_testkit::{Departure, Ending, LinkPair, Order, Passing, Side};
 use wiremend_units::{Bytes, Rate, Span, Time};
 
-use super::{DELAY, LEN, active_pair, assert_all_in_order, config, is_fresh};
+use super::{DELAY, LEN, active_pair, assert_all_in_order, config, is_fresh, sent};
 
 fn hello(passing: &Passing) -> Option<HelloKind> {
     match passing.signal {
@@ -89,9 +89,7 @@ fn protection_begins_again_after_its_end() {
 /// The prototype takes the difference for a huge hole.
 #[test]
 fn a_receiver_that_restarts_is_met_with_a_new_epoch() {
-    let mut pair = active_pair(config());
-    pair.send(Side::A, 40, LEN, true);
-    assert_eq!(pair.run(|_| false), Ending::Idle);
+    let mut pair = sent(config(), 40, |_| false);
     pair.order(Side::B, Order::Restart);
     pair.send(Side::A, 100, LEN, true);
     assert_eq!(pair.run(|_| false), Ending::Idle);

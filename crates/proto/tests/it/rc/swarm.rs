@@ -44,27 +44,19 @@ impl Story {
     }
 }
 
-fn configs() -> impl Strategy<Value = Config> {
-    let recovery = prop::sample::select(Recovery::ALL.to_vec());
-    let window = prop::sample::select(vec![1, 2, 3, 7, 16, 64, Config::WINDOW_MAX]);
-    let ack_every = prop::sample::select(vec![1, 2, 5, 64]);
-    let reads_max = prop::sample::select(vec![1, 2, 16]);
-    let delay = prop::sample::select(vec![0, 0, 800]).prop_map(Span::from_ns);
-    (recovery, window, ack_every, reads_max, 3_u8..=7, mends(), delay).prop_map(
-        |(recovery, window, ack_every, reads_max, retry_count, mend, resend_delay)| Config {
-            mtu: 256,
-            timeout: Some(TIMEOUT),
-            retry_count,
-            rnr_timer: RnrTimer::from_code(1),
-            recovery,
-            window,
-            ack_every,
-            reads_max,
-            mend,
-            resend_delay,
-            ..Config::default()
-        },
-    )
+prop_compose! {
+    fn configs()(
+        recovery in prop::sample::select(Recovery::ALL.to_vec()),
+        window in prop::sample::select(vec![1, 2, 3, 7, 16, 64, Config::WINDOW_MAX]),
+        ack_every in prop::sample::select(vec![1, 2, 5, 64]),
+        reads_max in prop::sample::select(vec![1, 2, 16]),
+        retry_count in 3_u8..=7,
+        mend in mends(),
+        resend_delay in prop::sample::select(vec![0, 0, 800]).prop_map(Span::from_ns),
+    ) -> Config {
+        let base = Config { mtu: 256, timeout: Some(TIMEOUT), rnr_timer: RnrTimer::from_code(1), ..Config::default() };
+        Config { recovery, window, ack_every, reads_max, retry_count, mend, resend_delay, ..base }
+    }
 }
 
 fn mends() -> impl Strategy<Value = Mend> {
@@ -83,42 +75,30 @@ fn mends() -> impl Strategy<Value = Mend> {
     prop_oneof![Just(Mend::default()), mend]
 }
 
-fn works() -> impl Strategy<Value = Vec<Posted>> {
-    let op = prop::sample::select(vec![Op::Send, Op::Write, Op::Read]);
-    let len = prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![256, 512, 2560]), 1_u32..9_000];
-    let side = prop_oneof![4 => Just(Side::A), 1 => Just(Side::B)];
-    let pause_ns = prop_oneof![4 => Just(0_u64), 1 => 0_u64..200_000];
-    let work = (side, op, len, any::<bool>(), pause_ns).prop_map(|(side, op, len, imm, pause_ns)| Posted {
-        side,
-        op,
-        len,
-        imm: imm && op != Op::Read,
-        pause_ns,
-    });
-    prop::collection::vec(work, 1..12)
+prop_compose! {
+    fn posted()(
+        side in prop_oneof![4 => Just(Side::A), 1 => Just(Side::B)],
+        op in prop::sample::select(vec![Op::Send, Op::Write, Op::Read]),
+        len in prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![256, 512, 2560]), 1_u32..9_000],
+        imm in any::<bool>(),
+        pause_ns in prop_oneof![4 => Just(0_u64), 1 => 0_u64..200_000],
+    ) -> Posted {
+        Posted { side, op, len, imm: imm && op != Op::Read, pause_ns }
+    }
 }
 
-fn stories() -> impl Strategy<Value = Story> {
-    let rate = || prop_oneof![2 => Just(0_u32), 1 => 0_u32..20_000, 1 => 0_u32..150_000];
-    let luck = (rate(), rate(), rate()).prop_map(|(loss_ppm, duplicate_ppm, reorder_ppm)| Luck {
-        loss_ppm,
-        duplicate_ppm,
-        reorder_ppm,
-    });
-    let first = prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010];
-    let receives = prop_oneof![3 => Just(None), 1 => (0_u32..3).prop_map(Some)];
-    let spacing_ns = prop::sample::select(vec![0, 20, 100, 700]);
-    (configs(), luck, 0..u64::MAX / 2, first, spacing_ns, receives, works()).prop_map(
-        |(config, luck, seed, first, spacing_ns, receives, works)| Story {
-            config,
-            luck,
-            seed,
-            first,
-            spacing_ns,
-            receives,
-            works,
-        },
-    )
+prop_compose! {
+    fn stories()(
+        config in configs(),
+        luck in common::lucks(150_000),
+        seed in 0..u64::MAX / 2,
+        first in prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010],
+        spacing_ns in prop::sample::select(vec![0, 20, 100, 700]),
+        receives in prop_oneof![3 => Just(None), 1 => (0_u32..3).prop_map(Some)],
+        works in prop::collection::vec(posted(), 1..12),
+    ) -> Story {
+        Story { config, luck, seed, first, spacing_ns, receives, works }
+    }
 }
 
 fn play(story: &Story) -> (Pair<Config>, Ending) {

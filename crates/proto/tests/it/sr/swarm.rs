@@ -57,12 +57,7 @@ fn mends() -> impl Strategy<Value = Mend> {
 }
 
 fn stories() -> impl Strategy<Value = Story> {
-    let rate = || prop_oneof![2 => Just(0_u32), 1 => 0_u32..20_000, 1 => 0_u32..150_000];
-    let luck = (rate(), rate(), rate()).prop_map(|(loss_ppm, duplicate_ppm, reorder_ppm)| Luck {
-        loss_ppm,
-        duplicate_ppm,
-        reorder_ppm,
-    });
+    let luck = common::lucks(150_000);
     let cut = prop_oneof![2 => Just(None), 1 => (1_u64..60, 1_u64..80).prop_map(Some)];
     let first = prop_oneof![Just(0_u32), 0xFF_FFC0_u32..=0xFF_FFFF, 0x7F_FFC0_u32..0x80_0010];
     let op = prop::sample::select(vec![Op::Send, Op::Write]);

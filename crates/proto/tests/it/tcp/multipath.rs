@@ -223,12 +223,7 @@ struct Story {
 }
 
 fn routes() -> impl Strategy<Value = Route> {
-    let rate = || prop_oneof![2 => Just(0_u32), 1 => 0_u32..20_000, 1 => 0_u32..200_000];
-    let luck = (rate(), rate(), rate()).prop_map(|(loss_ppm, duplicate_ppm, reorder_ppm)| Luck {
-        loss_ppm,
-        duplicate_ppm,
-        reorder_ppm,
-    });
+    let luck = common::lucks(200_000);
     // From when on nothing comes through, and for how long.
     let cut = prop_oneof![
         3 => Just((u64::MAX, 0)),
@@ -244,17 +239,15 @@ fn routes() -> impl Strategy<Value = Route> {
     })
 }
 
-fn stories() -> impl Strategy<Value = Story> {
-    let len = prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![1_000, 2_000]), 1_u32..60_000];
-    let pause_us = prop_oneof![4 => Just(0_u64), 1 => 0_u64..40_000];
-    let messages = prop::collection::vec((len, pause_us), 1..8);
-    let routes = prop::collection::vec(routes(), 1..=4);
-    (swarm::configs(), routes, 0..u64::MAX / 2, messages).prop_map(|(config, routes, seed, messages)| Story {
-        config,
-        routes,
-        seed,
-        messages,
-    })
+prop_compose! {
+    fn stories()(
+        config in swarm::configs(),
+        routes in prop::collection::vec(routes(), 1..=4),
+        seed in 0..u64::MAX / 2,
+        messages in swarm::messages(),
+    ) -> Story {
+        Story { config, routes, seed, messages }
+    }
 }
 
 fn play(story: &Story) -> (Bundle, Ending) {

@@ -26,60 +26,43 @@ struct Story {
     messages: Vec<(u32, u64)>,
 }
 
-pub(super) fn configs() -> impl Strategy<Value = Config> {
-    let algorithm = prop::sample::select(Algorithm::ALL.to_vec());
-    let ecn = prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]);
-    let delayed_ack = prop::sample::select(vec![0, 500, 40_000]).prop_map(Span::from_us);
-    let receive_window = prop::sample::select(vec![2_000, 9_000, 100_000, 6_000_000]);
-    let tick = prop::sample::select(vec![0, 1_000]).prop_map(Span::from_us);
-    let bits = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let sizes = (64_u16..=1_000, 1_u32..=30, 0_u32..20, prop::sample::select(vec![1, 2, 2, 44]));
-    (algorithm, ecn, delayed_ack, receive_window, tick, bits, sizes).prop_map(
-        |(
-            algorithm,
-            ecn,
-            delayed_ack,
-            receive_window,
-            tick,
-            bits,
-            (mss, first_window, quick_acks, ack_every),
-        )| Config {
-            ack_every,
-            mss,
-            first_window,
-            quick_acks,
-            ecn,
-            delayed_ack,
-            receive_window,
-            tick,
-            sack: bits.0,
-            reordering: [Reordering::Adaptive, Reordering::Fixed, Reordering::Time, Reordering::Segments]
-                [quick_acks as usize % 4],
-            tail_probe: bits.1,
-            pacing: bits.2,
-            handshake: bits.3,
-            rto_first: Span::from_ms(20),
-            rto_max: Span::from_ms(2_000),
-            ..super::config(algorithm)
-        },
-    )
+prop_compose! {
+    pub(super) fn configs()(
+        algorithm in prop::sample::select(Algorithm::ALL.to_vec()),
+        ecn in prop::sample::select(vec![Ecn::Off, Ecn::Classic, Ecn::Dctcp]),
+        delayed_ack in prop::sample::select(vec![0, 500, 40_000]).prop_map(Span::from_us),
+        receive_window in prop::sample::select(vec![2_000, 9_000, 100_000, 6_000_000]),
+        tick in prop::sample::select(vec![0, 1_000]).prop_map(Span::from_us),
+        (sack, tail_probe, pacing, handshake) in any::<(bool, bool, bool, bool)>(),
+        (mss, first_window, quick_acks, ack_every) in
+            (64_u16..=1_000, 1_u32..=30, 0_u32..20, prop::sample::select(vec![1, 2, 2, 44])),
+    ) -> Config {
+        use Reordering::{Adaptive, Fixed, Segments, Time};
+        let reordering = [Adaptive, Fixed, Time, Segments][quick_acks as usize % 4];
+        let base = Config { rto_first: Span::from_ms(20), rto_max: Span::from_ms(2_000), ..super::config(algorithm) };
+        let base = Config { ecn, delayed_ack, receive_window, tick, sack, tail_probe, pacing, handshake, ..base };
+        Config { mss, first_window, quick_acks, ack_every, reordering, ..base }
+    }
 }
 
-fn stories() -> impl Strategy<Value = Story> {
-    let rate = || prop_oneof![2 => Just(0_u32), 1 => 0_u32..20_000, 1 => 0_u32..200_000];
-    let luck = (rate(), rate(), rate()).prop_map(|(loss_ppm, duplicate_ppm, reorder_ppm)| Luck {
-        loss_ppm,
-        duplicate_ppm,
-        reorder_ppm,
-    });
-    let cut = prop_oneof![2 => Just(None), 1 => (1_u64..60, 1_u64..40).prop_map(Some)];
-    let marks = prop_oneof![Just(None), (1_u64..20).prop_map(Some)];
+prop_compose! {
+    fn stories()(
+        config in configs(),
+        luck in common::lucks(200_000),
+        cut in prop_oneof![2 => Just(None), 1 => (1_u64..60, 1_u64..40).prop_map(Some)],
+        marks in prop_oneof![Just(None), (1_u64..20).prop_map(Some)],
+        seed in 0..u64::MAX / 2,
+        messages in messages(),
+    ) -> Story {
+        Story { config, luck, cut, marks, seed, messages }
+    }
+}
+
+/// Bytes, and the pause behind them in microseconds.
+pub(super) fn messages() -> impl Strategy<Value = Vec<(u32, u64)>> {
     let len = prop_oneof![Just(0), 1_u32..600, prop::sample::select(vec![1_000, 2_000]), 1_u32..60_000];
     let pause_us = prop_oneof![4 => Just(0_u64), 1 => 0_u64..40_000];
-    let messages = prop::collection::vec((len, pause_us), 1..8);
-    (configs(), luck, cut, marks, 0..u64::MAX / 2, messages).prop_map(
-        |(config, luck, cut, marks, seed, messages)| Story { config, luck, cut, marks, seed, messages },
-    )
+    prop::collection::vec((len, pause_us), 1..8)
 }
 
 fn play(story: &Story) -> (Pair<Config>, Ending) {

@@ -1,10 +1,15 @@
 //! Scenarios as text, run to the end.
 
+mod dice;
+
+use std::fmt::Write as _;
 use std::io::{BufRead, Cursor, Result};
 
 use wiremend_measure::{FlowRow, SeriesRow};
 use wiremend_scenario::Scenario;
 use wiremend_sim::{Captured, Files, Observer, Options, Results, Simulation};
+
+pub(crate) use dice::Dice;
 
 /// The first variant of a scenario.
 pub(crate) fn scenario(text: &str) -> Scenario {
@@ -15,17 +20,12 @@ pub(crate) fn scenario(text: &str) -> Scenario {
 
 /// Runs with the given options and keeps the rows.
 pub(crate) fn run_with(text: &str, options: &Options) -> (Results, Vec<FlowRow>) {
-    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
-        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    let mut rows = Rows::default();
-    let results = simulation.run(&mut rows).expect("rows are kept in memory");
-    (results, rows.0)
+    rows_of(build(text, options))
 }
 
 /// Runs what is built already and keeps the rows.
 pub(crate) fn rows_of(simulation: Simulation) -> (Results, Vec<FlowRow>) {
-    let mut rows = Rows::default();
-    let results = simulation.run(&mut rows).expect("rows are kept in memory");
+    let (results, rows) = kept(simulation);
     (results, rows.0)
 }
 
@@ -34,22 +34,42 @@ pub(crate) fn run(text: &str) -> (Results, Vec<FlowRow>) {
     run_with(text, &Options::new(scenario(text).seed.get()))
 }
 
+/// Runs the one flow of a scenario. `rules` corrupt frames on a link, data forward, answers back.
+pub(crate) fn run_scripted(text: &str, link: &str, rules: [&str; 2]) -> (Results, FlowRow) {
+    let mut text = text.to_owned();
+    for (direction, rules) in
+        ["forward", "backward"].into_iter().zip(rules).filter(|(_, rules)| !rules.is_empty())
+    {
+        let _ = write!(
+            text,
+            "[[impair]]\nkind = \"script\"\nlinks = [\"{link}\"]\ndirection = \"{direction}\"\nrules = [{rules}]\n"
+        );
+    }
+    let (results, rows) = run(&text);
+    assert!(rows.len() == 1 && rows[0].outcome.is_finished(), "{rows:?}");
+    (results, rows[0])
+}
+
 /// Runs with the given options and keeps what left on captured links.
 pub(crate) fn capture_with(text: &str, options: &Options) -> (Results, Vec<Captured>) {
-    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
-        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    let mut rows = Rows::default();
-    let results = simulation.run(&mut rows).expect("frames are kept in memory");
+    let (results, rows) = kept(build(text, options));
     (results, rows.1)
 }
 
 /// Runs with the given options and keeps the samples.
 pub(crate) fn series(text: &str, options: &Options) -> (Results, Vec<SeriesRow>) {
-    let simulation = Simulation::build(&scenario(text), &NoFiles, options)
-        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    let mut rows = Rows::default();
-    let results = simulation.run(&mut rows).expect("samples are kept in memory");
+    let (results, rows) = kept(build(text, options));
     (results, rows.2)
+}
+
+fn build(text: &str, options: &Options) -> Simulation {
+    Simulation::build(&scenario(text), &NoFiles, options).unwrap_or_else(|error| panic!("{error:?}\n{text}"))
+}
+
+fn kept(simulation: Simulation) -> (Results, Rows) {
+    let mut rows = Rows::default();
+    let results = simulation.run(&mut rows).expect("rows are kept in memory");
+    (results, rows)
 }
 
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use wiremend_units::mix;
 
-use crate::common::scenario;
+use crate::common::{Dice, scenario};
 
 /// A scenario drawn from a seed.
 pub(super) fn draw(seed: u64) -> String {
@@ -55,43 +55,23 @@ pub(super) fn draw(seed: u64) -> String {
 }
 
 fn draw_topology(dice: &mut Dice) -> String {
-    let shape = dice.pick(&[
-        "kind = \"pair\"",
-        "kind = \"chain\"\nswitches = 3\nhosts_per_end = 3",
-        "kind = \"fat-tree\"\nk = 4",
-        "kind = \"leaf-spine\"\nleaves = 3\nspines = 2\nhosts_per_leaf = 3",
-        "kind = \"graph\"\nhosts = [\"a\", \"b\", \"c\"]\nswitches = [\"x\", \"y\", \"z\"]\nlinks = [{ ends = [\"a\", \"x\"] }, \
-         { ends = [\"b\", \"y\"], delay = \"0ns\" }, { ends = [\"c\", \"z\"] }, { ends = [\"x\", \"y\"], rate = \"10Gbps\" }, \
-         { ends = [\"y\", \"z\"], delay = \"3us\" }, { ends = [\"z\", \"x\"] }, { ends = [\"z\", \"x\"], delay = \"250ns\" }]",
-    ]);
-    let delay = dice.pick(&["1us", "100ns", "0ns", "7us", "1ns"]);
-    let switch_delay = dice.pick(&["1us", "300ns", "2us"]);
-    let rate = dice.pick(&["100Gbps", "25Gbps", "33Gbps"]);
-    let buffer = dice.pick(&["unlimited", "unlimited", "20kB", "200kB"]);
-    let latency = dice.pick(&["0ns", "450ns"]);
-    format!(
-        "{shape}\ndelay = \"{delay}\"\nswitch_delay = \"{switch_delay}\"\nrate = \"{rate}\"\nbuffer = \"{buffer}\"\n\
-         switch_latency = \"{latency}\""
-    )
+    let graph = "kind = 'graph'\nhosts = ['a', 'b', 'c']\nswitches = ['x', 'y', 'z']\nlinks = [{ ends = ['a', 'x'] }, \
+         { ends = ['b', 'y'], delay = '0ns' }, { ends = ['c', 'z'] }, { ends = ['x', 'y'], rate = '10Gbps' }, \
+         { ends = ['y', 'z'], delay = '3us' }, { ends = ['z', 'x'] }, { ends = ['z', 'x'], delay = '250ns' }]";
+    dice.write(&format!(
+        "<kind = 'pair'|kind = 'chain'\nswitches = 3\nhosts_per_end = 3|kind = 'fat-tree'\nk = 4\
+         |kind = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 3|{graph}>\n\
+         delay = '<1us|100ns|0ns|7us|1ns>'\nswitch_delay = '<1us|300ns|2us>'\nrate = '<100Gbps|25Gbps|33Gbps>'\n\
+         buffer = '<unlimited|unlimited|20kB|200kB>'\nswitch_latency = '<0ns|450ns>'"
+    ))
 }
 
 fn draw_transport(dice: &mut Dice) -> String {
-    format!(
-        "recovery = \"{}\"\noperation = \"{}\"\nmtu = {}\ntimeout = {}\nretry = {}\nwindow = {}\nack_every = {}\n\
-         ack_coalescing = {}\nresend_delay = \"{}\"\nqp = \"{}\"\nrate = \"{}\"\nfirst_psn = {}\nttl = {}",
-        dice.pick(&["go-back-n", "go-back-n", "go-back-0"]),
-        dice.pick(&["write", "send", "read"]),
-        dice.pick(&[1024, 256, 4096]),
-        dice.pick(&[4, 8, 10, 3]),
-        dice.pick(&[7, 2, 0]),
-        dice.pick(&["\"unlimited\"", "1", "17", "300"]),
-        dice.pick(&[1, 4, 64]),
-        dice.pick(&["true", "false"]),
-        dice.pick(&["0s", "0s", "500ns"]),
-        dice.pick(&["per-flow", "per-pair"]),
-        dice.pick(&["line", "line", "9Gbps"]),
-        dice.pick(&[0, 0xFF_FFF0, 0x7F_FFFE]),
-        dice.pick(&[64, 64, 2]),
+    dice.write(
+        "recovery = '<go-back-n|go-back-n|go-back-0>'\noperation = '<write|send|read>'\nmtu = <1024|256|4096>\ntimeout = <4|8|10|3>\n\
+         retry = <7|2|0>\nwindow = <'unlimited'|1|17|300>\nack_every = <1|4|64>\nack_coalescing = <true|false>\n\
+         resend_delay = '<0s|0s|500ns>'\nqp = '<per-flow|per-pair>'\nrate = '<line|line|9Gbps>'\n\
+         first_psn = <0|16777200|8388606>\nttl = <64|64|2>",
     )
 }
 
@@ -99,56 +79,37 @@ fn draw_mend(dice: &mut Dice, transport: &str) -> String {
     if dice.below(2) == 0 {
         return String::new();
     }
-    let copies = if transport.contains("\"read\"") { 1 } else { 3 };
-    format!(
-        "[mend]\npreset = \"{}\"\ndummies = {}\ndummies_when = \"{}\"\ndummies_after = \"{}\"\nregisters = {}\n\
-         tail_copies = {}\npacket_copies = {}\ncheck_epsn = {}\n",
-        dice.pick(&["none", "all", "all-optimized"]),
-        dice.pick(&[0, 1, 2, 16]),
-        dice.pick(&["deferred", "at-post"]),
-        dice.pick(&["0s", "0s", "1us", "30us"]),
-        dice.pick(&[1, 7, 4096]),
-        dice.below(copies),
-        dice.below(copies),
-        dice.pick(&["true", "false"]),
-    )
+    let copies = if transport.contains("\"read\"") { "0" } else { "0|1|2" };
+    dice.write(&format!(
+        "[mend]\npreset = '<none|all|all-optimized>'\ndummies = <0|1|2|16>\ndummies_when = '<deferred|at-post>'\n\
+         dummies_after = '<0s|0s|1us|30us>'\nregisters = <1|7|4096>\ntail_copies = <{copies}>\npacket_copies = <{copies}>\n\
+         check_epsn = <true|false>\n"
+    ))
 }
 
 /// The class of all connections, and how switches share.
 fn draw_classes(dice: &mut Dice) -> String {
-    let class = dice.pick(&[0, 0, 3, 7]);
-    let switch = dice.pick(&[
-        "",
-        "",
-        "class = [{ number = 0, weight = 1 }]",
-        "class = [{ number = 0, weight = 1 }, { number = 3, weight = 3 }]",
-        "class = [{ number = 0, weight = 50 }, { number = 3, weight = 20 }, { number = 5, weight = 30 }]",
-        "class = [{ number = 7, weight = 2 }, { number = 3, weight = 1000 }, { number = 5 }]",
-    ]);
-    format!("class = {class}\n[switch]\n{switch}\n")
+    dice.write(
+        "class = <0|0|3|7>\n[switch]\n<||class = [{ number = 0, weight = 1 }]\
+         |class = [{ number = 0, weight = 1 }, { number = 3, weight = 3 }]\
+         |class = [{ number = 0, weight = 50 }, { number = 3, weight = 20 }, { number = 5, weight = 30 }]\
+         |class = [{ number = 7, weight = 2 }, { number = 3, weight = 1000 }, { number = 5 }]>\n",
+    )
 }
 
 /// A load that nobody acknowledges.
 fn draw_load(dice: &mut Dice) -> String {
     let (src, dst) = dice.pick(&[("0", "last"), ("0", "last"), ("1", "0")]);
-    format!(
-        "[[workload]]\nkind = \"cbr\"\nrate = \"{}\"\nframe = {}\nclass = {}\nstart = \"{}\"\nstop = \"250us\"\n\
-         src = \"{src}\"\ndst = \"{dst}\"\n",
-        dice.pick(&["1Gbps", "12Gbps", "30Gbps"]),
-        dice.pick(&[64, 1000, 9216]),
-        dice.pick(&[0, 3, 5]),
-        dice.pick(&["0s", "20us"]),
-    )
+    dice.write(&format!(
+        "[[workload]]\nkind = 'cbr'\nrate = '<1Gbps|12Gbps|30Gbps>'\nframe = <64|1000|9216>\nclass = <0|3|5>\n\
+         start = '<0s|20us>'\nstop = '250us'\nsrc = '{src}'\ndst = '{dst}'\n"
+    ))
 }
 
 fn draw_pause(dice: &mut Dice) -> String {
-    format!(
-        "[[pause]]\nlinks = \"{}\"\ndirection = \"{}\"\nclass = {}\nstart = \"{}\"\n{}",
-        dice.pick(&["all", "hosts", "switches"]),
-        dice.pick(&["both", "forward", "backward"]),
-        dice.pick(&[0, 3, 5, 7]),
-        dice.pick(&["0s", "1us", "33us", "120us"]),
-        dice.pick(&["stop = \"121us\"\n", "stop = \"180us\"\n", "stop = \"1ms\"\n", ""]),
+    dice.write(
+        "[[pause]]\nlinks = '<all|hosts|switches>'\ndirection = '<both|forward|backward>'\nclass = <0|3|5|7>\n\
+         start = '<0s|1us|33us|120us>'\n<stop = '121us'\n|stop = '180us'\n|stop = '1ms'\n|>",
     )
 }
 
@@ -162,62 +123,31 @@ fn draw_protect(dice: &mut Dice, topology: &str) -> String {
     }
     if dice.below(3) == 0 && !topology.contains("33Gbps") {
         // Without backpressure, any buffer is large enough to run over.
-        let room = dice.pick(&[
-            "backpressure = true\nrx_buffer = \"4MB\"\n",
-            "backpressure = true\nrx_buffer = \"4MB\"\n",
-            "backpressure = false\n",
-            "backpressure = false\nrx_buffer = \"9kB\"\ntx_buffer = \"9kB\"\n",
-        ]);
-        return format!(
-            "[[protect]]\nlinks = \"switches\"\nprofile = \"paper\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\n\
-             {room}{}{}",
-            dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
-            dice.pick(&["both", "forward", "backward"]),
-            dice.pick(&[1, 3]),
-            dice.pick(&["", "copies = 2\n", "stop = \"150us\"\n", "start_at_loss = 0.01\n"]),
-            dice.pick(&["", "switch = \"ideal\"\n"]),
+        let room = dice.write(
+            "<backpressure = true\nrx_buffer = '4MB'\n|backpressure = true\nrx_buffer = '4MB'\n|backpressure = false\n\
+             |backpressure = false\nrx_buffer = '9kB'\ntx_buffer = '9kB'\n>",
         );
+        return dice.write(&format!(
+            "[[protect]]\nlinks = 'switches'\nprofile = 'paper'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
+             direction = '<both|forward|backward>'\ndummies = <1|3>\n{room}\
+             <|copies = 2\n|stop = '150us'\n|start_at_loss = 0.01\n><|switch = 'ideal'\n>"
+        ));
     }
-    format!(
-        "[[protect]]\nlinks = \"switches\"\nby = \"{}\"\ndirection = \"{}\"\ndummies = {}\ncontrol_copies = {}\n\
-         tx_buffer = \"{}\"\nrx_buffer = \"4MB\"\nbackpressure = {}\nunordered = {}\n{}",
-        dice.pick(&["linkguardian", "linkguardian", "linkguardian-nb"]),
-        dice.pick(&["both", "both", "forward", "backward"]),
-        dice.pick(&[1, 3, 8]),
-        dice.pick(&[1, 2]),
-        dice.pick(&["4MB", "4MB", "20MB"]),
-        dice.pick(&["true", "true", "false"]),
-        dice.pick(&["[]", "[]", "[3]"]),
-        dice.pick(&[
-            "",
-            "",
-            "start = \"20us\"\n",
-            "stop = \"150us\"\n",
-            "copies = 1\n",
-            "start = \"5us\"\nstop = \"60us\"\n",
-            "start_at_loss = 1e-3\ndelay = \"2us\"\n",
-            "start = \"5us\"\nstop = \"90us\"\nstart_at_loss = 0.02\nover = 50\n"
-        ]),
+    dice.write(
+        "[[protect]]\nlinks = 'switches'\nby = '<linkguardian|linkguardian|linkguardian-nb>'\n\
+         direction = '<both|both|forward|backward>'\ndummies = <1|3|8>\ncontrol_copies = <1|2>\ntx_buffer = '<4MB|4MB|20MB>'\n\
+         rx_buffer = '4MB'\nbackpressure = <true|true|false>\nunordered = <[]|[]|[3]>\n\
+         <||start = '20us'\n|stop = '150us'\n|copies = 1\n|start = '5us'\nstop = '60us'\n|start_at_loss = 1e-3\ndelay = '2us'\n\
+         |start = '5us'\nstop = '90us'\nstart_at_loss = 0.02\nover = 50\n>",
     )
 }
 
 fn draw_fec(dice: &mut Dice) -> String {
-    format!(
-        "[[protect]]\nlinks = \"switches\"\nby = \"{}({})\"\ndirection = \"{}\"\n{}",
-        dice.pick(&["fec", "fec", "fec-nb"]),
-        dice.pick(&["25,1", "5,1", "5,2", "1,1", "20,10", "251,4"]),
-        dice.pick(&["both", "both", "forward", "backward"]),
-        dice.pick(&[
-            "",
-            "",
-            "flush = \"1us\"\n",
-            "flush = \"1ns\"\ngive_up = \"2ns\"\n",
-            "flush = \"40us\"\ngive_up = \"41us\"\n",
-            "start = \"20us\"\n",
-            "stop = \"150us\"\n",
-            "start = \"5us\"\nstop = \"60us\"\n",
-            "start_at_loss = 0.01\nover = 200\n"
-        ]),
+    dice.write(
+        "[[protect]]\nlinks = 'switches'\nby = '<fec|fec|fec-nb>(<25,1|5,1|5,2|1,1|20,10|251,4>)'\n\
+         direction = '<both|both|forward|backward>'\n<||flush = '1us'\n|flush = '1ns'\ngive_up = '2ns'\n\
+         |flush = '40us'\ngive_up = '41us'\n|start = '20us'\n|stop = '150us'\n|start = '5us'\nstop = '60us'\n\
+         |start_at_loss = 0.01\nover = 200\n>",
     )
 }
 
@@ -226,25 +156,16 @@ fn draw_lossless(dice: &mut Dice) -> String {
     if dice.below(3) > 0 {
         return String::new();
     }
-    format!(
-        "[switch.lossless]\n{}{}{}{}",
-        dice.pick(&[
-            "classes = [0]\nbuffer = \"1200kB\"\n",
-            "classes = [0]\nbuffer = \"1300kB\"\nresume_offset = \"0B\"\nreserve = \"0B\"\n",
-            "classes = [3]\nbuffer = \"1500kB\"\n",
-            "classes = [0, 3]\nbuffer = \"2500kB\"\n",
-            "classes = [7, 6, 5, 4, 3, 2, 0]\nbuffer = \"12MB\"\n",
-            "classes = [0, 3]\nbuffer = \"200kB\"\nheadroom = \"9kB\"\n",
-            "classes = [0]\nbuffer = \"60kB\"\nheadroom = \"3kB\"\nreserve = \"1kB\"\n",
-        ]),
-        dice.pick(&["", "alpha = 1\n", "alpha = 8\n", "alpha = \"1/4\"\n"]),
-        dice.pick(&["", "copies = 2\n", "quanta = 2000\n", "reaction = \"400ns\"\n"]),
-        dice.pick(&[
-            "",
-            "[switch.watchdog]\naction = \"drop\"\npoll = \"5us\"\ndetection = \"10us\"\nrestoration = \"7us\"\n",
-            "[switch.watchdog]\naction = \"forward\"\npoll = \"4us\"\ndetection = \"9us\"\nrestoration = \"20us\"\n",
-            "[switch.demotion]\nbounces = 0\nttl_below = 63\nclass = 1\n",
-        ]),
+    dice.write(
+        "[switch.lossless]\n<classes = [0]\nbuffer = '1200kB'\n\
+         |classes = [0]\nbuffer = '1300kB'\nresume_offset = '0B'\nreserve = '0B'\n|classes = [3]\nbuffer = '1500kB'\n\
+         |classes = [0, 3]\nbuffer = '2500kB'\n|classes = [7, 6, 5, 4, 3, 2, 0]\nbuffer = '12MB'\n\
+         |classes = [0, 3]\nbuffer = '200kB'\nheadroom = '9kB'\n\
+         |classes = [0]\nbuffer = '60kB'\nheadroom = '3kB'\nreserve = '1kB'\n>\
+         <|alpha = 1\n|alpha = 8\n|alpha = '1/4'\n><|copies = 2\n|quanta = 2000\n|reaction = '400ns'\n>\
+         <|[switch.watchdog]\naction = 'drop'\npoll = '5us'\ndetection = '10us'\nrestoration = '7us'\n\
+         |[switch.watchdog]\naction = 'forward'\npoll = '4us'\ndetection = '9us'\nrestoration = '20us'\n\
+         |[switch.demotion]\nbounces = 0\nttl_below = 63\nclass = 1\n>",
     )
 }
 
@@ -262,13 +183,11 @@ fn draw_recovery(dice: &mut Dice, text: &str) -> String {
     if scheme == "mp-rdma" {
         text = text.replace("ack_coalescing = true", "ack_coalescing = false");
     }
-    text += dice.pick(&[
-        "",
-        "[transport.selective-repeat]\n",
-        "[transport.selective-repeat]\nrto_low = \"20us\"\nrto_high = \"60us\"\n",
-        "[transport.selective-repeat]\ntracked = 5\nbackoff = true\n",
-        "[transport.selective-repeat]\ntracking = \"linked-chunks\"\nbackoff = false\n",
-    ]);
+    text += &dice.write(
+        "<|[transport.selective-repeat]\n|[transport.selective-repeat]\nrto_low = '20us'\nrto_high = '60us'\n\
+         |[transport.selective-repeat]\ntracked = 5\nbackoff = true\n\
+         |[transport.selective-repeat]\ntracking = 'linked-chunks'\nbackoff = false\n>",
+    );
     if scheme == "mp-rdma" && text.contains("backoff = false") {
         text += "paths = 3\nlag = 2\n";
     }
@@ -297,11 +216,10 @@ fn draw_congestion(dice: &mut Dice, text: &str) -> String {
         if can_be { dice.pick(&["none", "dcqcn-paper", "hpcc-lineage", "swift"]) } else { "none" };
     let class = dice.pick(&["", "", "cnp_class = 6\n"]);
     text = text.replacen("[transport]\n", &format!("[transport]\ncongestion = \"{congestion}\"\n{class}"), 1);
-    text + dice.pick(&[
-        "[switch.ecn]\nkmin = \"5kB\"\nkmax = \"200kB\"\npmax = 0.01\n",
-        "[switch.ecn]\nkmin = \"0B\"\nkmax = \"20kB\"\npmax = 0.9\n",
-        "[switch.ecn]\nkmin = \"40kB\"\nkmax = \"40kB\"\npmax = 1\n",
-    ])
+    text + &dice.write(
+        "[switch.ecn]\n<kmin = '5kB'\nkmax = '200kB'\npmax = 0.01\n|kmin = '0B'\nkmax = '20kB'\npmax = 0.9\n\
+         |kmin = '40kB'\nkmax = '40kB'\npmax = 1\n>",
+    )
 }
 
 /// Ways chosen packet by packet, groups of hosts that work together, and switches that trim what can be trimmed.
@@ -312,14 +230,9 @@ fn draw_lossy(dice: &mut Dice, text: &str) -> String {
         text = text.replacen("[switch]\n", &format!("[switch]\nbalance = \"{balance}\"\n"), 1);
     }
     if dice.below(3) == 0 && !text.contains("\"read\"") {
-        let collective = format!(
-            "[[workload]]\nkind = \"{}\"\nbytes = \"{}\"\niterations = {}\nstart = \"{}\"\n",
-            dice.pick(&["allreduce", "alltoall"]),
-            dice.pick(&["1B", "9kB", "100kB"]),
-            dice.pick(&[1, 3]),
-            dice.pick(&["0s", "7us"]),
+        text += &dice.write(
+            "[[workload]]\nkind = '<allreduce|alltoall>'\nbytes = '<1B|9kB|100kB>'\niterations = <1|3>\nstart = '<0s|7us>'\n",
         );
-        text.push_str(&collective);
     }
     if dice.below(4) > 0 || text.contains("[switch.lossless]") {
         return text;
@@ -327,12 +240,9 @@ fn draw_lossy(dice: &mut Dice, text: &str) -> String {
     if dice.below(2) == 0 {
         text = text.replace("kind = \"cbr\"\n", "kind = \"cbr\"\ntrimmable = true\n");
     }
-    text + &format!(
-        "[switch.trim]\nclass = 1\nthreshold = \"{}\"\nweight = {}\nheaders = \"{}\"\nacks = \"{}\"\n",
-        dice.pick(&["1B", "9kB", "20kB"]),
-        dice.pick(&["\"fan-in\"", "\"ratio\"", "0.25", "20"]),
-        dice.pick(&["100B", "5kB", "1MB"]),
-        dice.pick(&["drop", "keep", "control"]),
+    text + &dice.write(
+        "[switch.trim]\nclass = 1\nthreshold = '<1B|9kB|20kB>'\nweight = <'fan-in'|'ratio'|0.25|20>\nheaders = '<100B|5kB|1MB>'\n\
+         acks = '<drop|keep|control>'\n",
     )
 }
 
@@ -351,24 +261,14 @@ fn draw_tcp(dice: &mut Dice, text: &str) -> String {
         tcp = tcp.replacen("[[workload]]\n", "[[workload]]\nprotocol = \"tcp\"\n", 1);
     }
     let marks = tcp.contains("[switch.ecn]");
-    let congestion = dice.pick(&["cubic", "reno", "bbr", if marks { "dctcp" } else { "cubic" }]);
-    let table = format!(
-        "[transport.tcp]\ncongestion = \"{congestion}\"\nrto_min = \"{}\"\ndelayed_ack = \"{}\"\nmtu = {}\n{}{}{}",
-        dice.pick(&["20us", "300us"]),
-        dice.pick(&["0s", "40us", "40ms"]),
-        dice.pick(&[1500, 1500, 9000, 300]),
-        dice.pick(&[
-            "",
-            "",
-            "sack = false\n",
-            "tail_probe = false\n",
-            "reordering = \"time\"\n",
-            "reordering = \"segments\"\n"
-        ]),
-        dice.pick(&["", "", "stack_latency = \"7us\"\n", "handshake = true\nrto_first = \"100us\"\n"]),
-        dice.pick(&["", "", "pacing = true\n", "receive_window = \"20kB\"\n", "retries = 2\n"]),
-    );
-    tcp += &table;
+    let marked = if marks { "dctcp" } else { "cubic" };
+    tcp += &dice.write(&format!(
+        "[transport.tcp]\ncongestion = '<cubic|reno|bbr|{marked}>'\nrto_min = '<20us|300us>'\ndelayed_ack = '<0s|40us|40ms>'\n\
+         mtu = <1500|1500|9000|300>\n\
+         <||sack = false\n|tail_probe = false\n|reordering = 'time'\n|reordering = 'segments'\n>\
+         <||stack_latency = '7us'\n|handshake = true\nrto_first = '100us'\n>\
+         <||pacing = true\n|receive_window = '20kB'\n|retries = 2\n>"
+    ));
     if dice.below(3) == 0 {
         let linked = tcp.replace("congestion = \"reno\"", "congestion = \"lia\"");
         tcp = format!("{linked}subflows = {}\n", dice.pick(&[2, 3, 8]));
@@ -384,69 +284,33 @@ fn draw_workload(dice: &mut Dice) -> String {
     let bytes = dice.pick(&["0B", "1B", "1024B", "5000B", "70kB", "500kB"]);
     let start = dice.pick(&["0s", "1us", "33us"]);
     let body = match dice.below(8) {
-        0 => format!(
-            "kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"permutation\"\ncount = {}",
-            dice.pick(&[1, 3])
-        ),
-        1 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"full-mesh\""),
-        2 => format!("kind = \"flows\"\nbytes = \"{bytes}\"\npattern = \"incast\""),
-        3 => format!("kind = \"ping-pong\"\nbytes = \"{bytes}\"\niterations = {}", dice.pick(&[1, 40])),
-        4 => format!(
-            "kind = \"stream\"\nmessage = \"{}\"\ndepth = 3\ncount = 9",
-            dice.pick(&["1B", "9000B", "100kB"])
-        ),
-        5 => format!(
-            "kind = \"cbr\"\nrate = \"{}\"\nframe = {}\nclass = {}\nttl = {}\nstop = \"{}\"",
-            dice.pick(&["1Gbps", "40Gbps", "150Gbps"]),
-            dice.pick(&[64, 1000, 9216]),
-            dice.pick(&[0, 0, 3]),
-            dice.pick(&[64, 1]),
-            dice.pick(&["50us", "200us"]),
-        ),
-        _ => format!(
-            "kind = \"poisson\"\nsizes = \"{}\"\nload = {}\nflows = {}\npattern = \"{}\"",
-            dice.pick(&["google-rpc", "20kB", "alibaba-storage"]),
-            dice.pick(&["0.1", "0.6"]),
-            dice.pick(&[20, 60]),
-            dice.pick(&[
-                "uniform",
-                "point-to-point",
-                "permutation",
-                "incast",
-                "uniform\"\nsrc = [0, 1]\ndst = \"0",
-                "point-to-point\"\nsrc = [0, 0]\ndst = [1, \"last\"]\nduration = \"1s",
-            ]),
-        ),
+        0 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'permutation'\ncount = <1|3>",
+        1 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'full-mesh'",
+        2 => "kind = 'flows'\nbytes = '{bytes}'\npattern = 'incast'",
+        3 => "kind = 'ping-pong'\nbytes = '{bytes}'\niterations = <1|40>",
+        4 => "kind = 'stream'\nmessage = '<1B|9000B|100kB>'\ndepth = 3\ncount = 9",
+        5 => {
+            "kind = 'cbr'\nrate = '<1Gbps|40Gbps|150Gbps>'\nframe = <64|1000|9216>\nclass = <0|0|3>\nttl = <64|1>\n\
+             stop = '<50us|200us>'"
+        }
+        _ => {
+            "kind = 'poisson'\nsizes = '<google-rpc|20kB|alibaba-storage>'\nload = <0.1|0.6>\nflows = <20|60>\n\
+             pattern = '<uniform|point-to-point|permutation|incast|uniform'\nsrc = [0, 1]\ndst = '0\
+             |point-to-point'\nsrc = [0, 0]\ndst = [1, 'last']\nduration = '1s>'"
+        }
     };
+    let body = dice.write(&body.replace("{bytes}", bytes));
     format!("[[workload]]\nstart = \"{start}\"\n{body}\n")
 }
 
 fn draw_impairment(dice: &mut Dice) -> String {
     let links = dice.pick(&["all", "hosts", "switches"]);
-    let fault = dice.pick(&[
-        "kind = \"frames\"\nrate = \"1e-3\"",
-        "kind = \"frames\"\nrate = \"0.05\"",
-        "kind = \"bit-errors\"\nrate = \"1e-6\"",
-        "kind = \"bursts\"\nloss = \"0.01\"\nlength = 4.0",
-        "kind = \"every\"\nn = 37",
-        "kind = \"ip-id\"\nmask = 255\nvalue = 255",
-        "kind = \"script\"\nrules = [{ packet = \"nak\" }, { packet = \"ack\", nth = 3, count = 5 }]",
-        "kind = \"frames\"\nrate = \"0.6\"",
-    ]);
-    let direction = dice.pick(&["both", "forward", "backward"]);
-    let stop = dice.pick(&["", "stop = \"100us\"\n"]);
-    format!("[[impair]]\nlinks = \"{links}\"\ndirection = \"{direction}\"\n{fault}\n{stop}")
-}
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = mix(self.0);
-        self.0 % bound
-    }
-
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len() as u64) as usize]
-    }
+    let fault = dice.write(
+        "<kind = 'frames'\nrate = '1e-3'|kind = 'frames'\nrate = '0.05'|kind = 'bit-errors'\nrate = '1e-6'\
+         |kind = 'bursts'\nloss = '0.01'\nlength = 4.0|kind = 'every'\nn = 37|kind = 'ip-id'\nmask = 255\nvalue = 255\
+         |kind = 'script'\nrules = [{ packet = 'nak' }, { packet = 'ack', nth = 3, count = 5 }]|kind = 'frames'\nrate = '0.6'>",
+    );
+    dice.write(&format!(
+        "[[impair]]\nlinks = '{links}'\ndirection = '<both|forward|backward>'\n{fault}\n<|stop = '100us'\n>"
+    ))
 }

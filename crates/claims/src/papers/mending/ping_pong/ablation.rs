@@ -111,7 +111,7 @@ fn judge(results: &Results<'_>) -> Finding {
         "The mean grows by 1562 · 266 ms / 100 000 = 4.2e3 µs without dummies; the paper's 4e4 is a slip, its own section 6.2 has 4e3",
     );
     judgement.must("timeouts in 100 000 with all", number(per_100_000(ALL.summary(results))).below(1.0));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.plot("j13", &figure(results));
     let shows: Vec<_> = measured.iter().map(|(name, value)| format!("{name} {}", shown(*value))).collect();
     judgement.finding(

@@ -112,7 +112,7 @@ fn judge(results: &Results<'_>) -> Finding {
             }
         }
     }
-    judgement.table(&["", "timeouts", "mean", "median", "99 %", "99.9 %", "largest"], rows(results));
+    judgement.table("| timeouts | mean | median | 99 % | 99.9 % | largest", rows(results));
     let [bare, short] = [OFF, SHORT[0]].map(|of| latency(of.summary(results, Mend::NONE), |fct| fct.mean));
     let [plain, slow] = [OFF, PLAIN[1]].map(|of| latency(of.summary(results, Mend::TESTBED), |fct| fct.p999));
     judgement.finding(

@@ -54,7 +54,7 @@ fn judge(results: &Results<'_>) -> Finding {
     }
     let mean = at(128).summary(results).fct_ns.map_or(0.0, |fct| fct.mean);
     judgement.must("mean latency, 1/128", time_ns(mean).near(MEAN_NS, MEAN_WITHIN));
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     judgement.plot("j11", &latencies("Ping-pong without protection", results, Mend::NONE));
     judgement.finding(
         format!(

@@ -51,7 +51,7 @@ fn judge(results: &Results<'_>) -> Finding {
     at(STRESS).agree(&mut judgement, results, &format!("1/{STRESS}"));
     rows.push(row(format!("1/{STRESS}"), at(STRESS), results));
     let expected: f64 = at(128).exact().timeouts.iter().sum();
-    judgement.table(&COLUMNS, rows);
+    judgement.table(COLUMNS, rows);
     let title = "Ping-pong with 2 dummies, 1 NAK copy, 1 retransmission copy";
     judgement.plot("j12", &latencies(title, results, Mend::TESTBED));
     judgement.finding(

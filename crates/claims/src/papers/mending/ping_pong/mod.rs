@@ -123,5 +123,5 @@ fn row(what: String, ping_pong: PingPong, results: &Results<'_>) -> Vec<String> 
     row
 }
 
-const COLUMNS: [&str; 8] =
-    ["", "tail packet (model)", "tail ACK (model)", "NAK (model)", "twice (model)", "mean", "p99.9", "max"];
+const COLUMNS: &str =
+    "| tail packet (model) | tail ACK (model) | NAK (model) | twice (model) | mean | p99.9 | max";

@@ -1,0 +1,26 @@
+//! Scenarios that are refused, and what is said of them.
+
+use wiremend_scenario::load;
+
+/// What is said of a scenario that cannot be.
+pub(crate) fn refusal(text: &str) -> String {
+    match load("s.toml", text, &[]) {
+        Ok(_) => panic!("understood:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Each line of a table is a case: the cells that a scenario is made of, and what is said of it. `\n` in a cell is a line break.
+pub(crate) fn assert_refused<const N: usize>(scenario: impl Fn([&str; N]) -> String, table: &str) {
+    assert_said(table, |cells| refusal(&scenario(cells)));
+}
+
+/// The same of whatever is said.
+pub(crate) fn assert_said<const N: usize>(table: &str, said: impl Fn([&str; N]) -> String) {
+    for line in table.trim().lines() {
+        let cells: Vec<_> = line.split('|').map(|cell| cell.trim().replace("\\n", "\n")).collect();
+        let (message, cells) = cells.split_last().expect("a line has cells");
+        let cells: Vec<_> = cells.iter().map(String::as_str).collect();
+        assert_eq!(said(cells.try_into().expect(line)), *message, "{line}");
+    }
+}
