@@ -10,11 +10,10 @@ use std::sync::Arc;
 use wiremend_impair::CorruptionModel;
 use wiremend_proto::cc::Algorithm;
 use wiremend_proto::sr::OtherScheme;
-use wiremend_scenario::{Names, Place, Registered};
+use wiremend_scenario::{Names, Registered};
 use wiremend_units::{BadSetting, Settings, or_nearest};
 
 use crate::app::{Applications, Site};
-use crate::build::BuildError;
 
 /// What scenarios may name beside what their own types know.
 ///
@@ -92,38 +91,28 @@ impl Registry {
         }
     }
 
-    pub(crate) fn make_congestion(
-        &self,
-        registered: &Registered,
-        place: Place,
-    ) -> Result<Arc<dyn Algorithm>, BuildError> {
-        self.congestion.make(registered, place, ())
+    pub(crate) fn make_congestion(&self, registered: &Registered) -> Result<Arc<dyn Algorithm>, BadSetting> {
+        self.congestion.make(registered, ())
     }
 
-    pub(crate) fn make_recovery(
-        &self,
-        registered: &Registered,
-        place: Place,
-    ) -> Result<Arc<dyn OtherScheme>, BuildError> {
-        self.recovery.make(registered, place, ())
+    pub(crate) fn make_recovery(&self, registered: &Registered) -> Result<Arc<dyn OtherScheme>, BadSetting> {
+        self.recovery.make(registered, ())
     }
 
     pub(crate) fn make_workload(
         &self,
         registered: &Registered,
-        place: Place,
         site: Site,
-    ) -> Result<Applications, BuildError> {
-        self.workloads.make(registered, place, site)
+    ) -> Result<Applications, BadSetting> {
+        self.workloads.make(registered, site)
     }
 
     pub(crate) fn make_impairment(
         &self,
         registered: &Registered,
-        place: Place,
         seed: u64,
-    ) -> Result<Box<dyn CorruptionModel>, BuildError> {
-        self.impairments.make(registered, place, seed)
+    ) -> Result<Box<dyn CorruptionModel>, BadSetting> {
+        self.impairments.make(registered, seed)
     }
 }
 
@@ -159,16 +148,15 @@ impl<Where, T> Makers<Where, T> {
         self.by_name.keys().cloned().collect()
     }
 
-    /// Makes what a scenario names at that place.
-    fn make(&self, registered: &Registered, place: Place, site: Where) -> Result<T, BuildError> {
-        let refused = |bad: BadSetting| BuildError::at(Place::at_offset(bad.offset).or(place), bad.what);
+    /// Makes what a scenario names.
+    fn make(&self, registered: &Registered, site: Where) -> Result<T, BadSetting> {
         let mut settings = registered.0.clone();
         let Some(make) = self.by_name.get(settings.name()) else {
             let names: Vec<_> = self.by_name.keys().map(String::as_str).collect();
-            return Err(refused(settings.error(or_nearest(self.what, settings.name(), &names))));
+            return Err(settings.error(or_nearest(self.what, settings.name(), &names)));
         };
-        let made = make(&mut settings, site).map_err(refused)?;
-        settings.finish().map_err(refused)?;
+        let made = make(&mut settings, site)?;
+        settings.finish()?;
         Ok(made)
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn algorithm(
         (Congestion::HpccLineage, _) => Arc::new(with(dcqcn::Parameters::HPCC_LINEAGE, overrides)),
         (Congestion::Swift, _) => Arc::new(delays(transport)?),
         (Congestion::Registered(registered), _) => {
-            registry.make_congestion(registered, transport.congestion.place)?
+            registry.make_congestion(registered).map_err(BuildError::setting(transport.congestion.place))?
         }
     }))
 }

@@ -33,8 +33,9 @@ pub(super) fn place(
             let seed = stream_seed(net.seed, purpose::IMPAIR, entity);
             let made = match &impair.fault {
                 Fault::Registered(registered) => {
-                    let model = Model::Other(registry.make_impairment(registered, impair.place, seed)?);
-                    window(impair).map(|window| Impairment::during(window, model))
+                    let model = registry.make_impairment(registered, seed);
+                    let model = model.map_err(BuildError::setting(impair.place))?;
+                    window(impair).map(|window| Impairment::during(window, Model::Other(model)))
                 }
                 _ => impairment(impair, seed),
             };

@@ -24,7 +24,7 @@ mod validate;
 mod workload;
 
 use wiremend_scenario::Place;
-use wiremend_units::{FlowId, LinkId};
+use wiremend_units::{BadSetting, FlowId, LinkId};
 
 use crate::registry::Registry;
 pub(crate) use assemble::Built;
@@ -81,8 +81,13 @@ pub struct BuildError {
 }
 
 impl BuildError {
-    pub(crate) fn at(place: Place, what: impl Into<String>) -> Self {
+    fn at(place: Place, what: impl Into<String>) -> Self {
         Self { place, what: what.into(), environment: false }
+    }
+
+    /// About a setting of what is registered, which the scenario names at that place.
+    fn setting(place: Place) -> impl Fn(BadSetting) -> Self {
+        move |bad| Self::at(Place::at_offset(bad.offset).or(place), bad.what)
     }
 }
 

@@ -22,9 +22,9 @@ pub(super) fn engine(
         Recovery::RackTlp => sr::Scheme::RackTlp,
         Recovery::MpRdma => sr::Scheme::MpRdma,
         Recovery::Dcp | Recovery::Ndp | Recovery::Cp => return trim_transport::engine(transport, net),
-        Recovery::Registered(registered) => {
-            sr::Scheme::Other(registry.make_recovery(registered, transport.recovery.place)?)
-        }
+        Recovery::Registered(registered) => sr::Scheme::Other(
+            registry.make_recovery(registered).map_err(BuildError::setting(transport.recovery.place))?,
+        ),
     };
     let table = transport.selective_repeat.as_ref().map(|table| table.value).unwrap_or_default();
     let config = configure(transport, &table, &scheme, net);

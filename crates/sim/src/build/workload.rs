@@ -97,7 +97,8 @@ impl Maker<'_> {
                     first_flow: self.first_flow,
                     seed: stream_seed(self.net.seed, purpose::ARRIVALS, self.number << 32),
                 };
-                let apps = self.registry.make_workload(registered, self.workload.place, site)?;
+                let apps = self.registry.make_workload(registered, site);
+                let apps = apps.map_err(BuildError::setting(self.workload.place))?;
                 if let Some((host, _)) = apps.iter().find(|(host, _)| host.0 >= site.hosts) {
                     let what = format!(
                         "`{}` puts an application on host {}; there are {}",
