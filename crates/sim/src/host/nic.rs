@@ -268,7 +268,11 @@ impl Host {
     /// Requests of queue pairs ask for what answers bring back.
     #[inline(never)]
     fn send_with_feedback(&mut self, cx: &mut Context<'_>, frame: Frame) {
-        let asks = frame.packet().is_some_and(|packet| !packet.is_response()) && !frame.is_tcp();
+        let asks = match frame.packet() {
+            Some(Packet::Rc(packet)) => !packet.opcode.is_response() && packet.opcode != Opcode::Cnp,
+            Some(Packet::Tcp(_)) | None => false,
+            Some(packet) => !packet.is_response(),
+        };
         let feedback = self.nic.echo.take().or_else(|| asks.then(|| Box::new(Feedback::new(cx.now))));
         let id = cx.wires.frames.insert(frame);
         if let Some(feedback) = feedback {
