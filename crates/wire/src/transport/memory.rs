@@ -29,11 +29,6 @@ macro_rules! header {
                 /// The length of the header.
                 pub const BYTES: usize = $bytes;
 
-                /// The length of the header.
-                pub const fn buffer_len(&self) -> usize {
-                    Self::BYTES
-                }
-
                 /// Reads the header and gives what follows it.
                 pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
                     let (view, rest) = view::split::<View>(bytes, $what)?;
