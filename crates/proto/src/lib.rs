@@ -30,6 +30,8 @@
 
 #[macro_use]
 mod counters;
+#[macro_use]
+mod methods;
 
 pub mod cc;
 pub mod dcp;

@@ -222,6 +222,13 @@ impl<P: Protocol> Pair<P> {
         self.run(Time::MAX)
     }
 
+    /// Runs until both ends are idle, and checks that [everything arrived](Self::assert_delivered).
+    #[track_caller]
+    pub fn run_until_delivered(&mut self) {
+        assert_eq!(self.run_until_idle(), Ending::Idle);
+        self.assert_delivered();
+    }
+
     /// Runs for so long at most.
     pub fn run_for(&mut self, span: Span) -> Ending {
         let end = self.now + span;
@@ -463,6 +470,7 @@ impl<P: Protocol> Pair<P> {
     }
 
     /// Everything posted completed with success, every byte is in its place, every message arrived once, and nothing is left to do.
+    #[track_caller]
     pub fn assert_delivered(&self) {
         self.check().expect("what completed is there");
         for host in &self.hosts {

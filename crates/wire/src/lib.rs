@@ -5,7 +5,8 @@
 //! A header exists twice. Inside its module lies the *view*: a struct laid over the bytes, as wide as the specification
 //! says and proved so at compile time. Outside there is the *repr*: a small value with names and types instead of shifts
 //! and masks. `parse` goes from bytes to the value and the bytes after it, and refuses what is not that header with a
-//! [`Malformed`]; it never panics, whatever the bytes are. `emit` fills a buffer of exactly `buffer_len` bytes.
+//! [`Malformed`]; it never panics, whatever the bytes are. `emit` fills a buffer of exactly `buffer_len`
+//! bytes, or `BYTES` where all headers of a kind have one length.
 //!
 //! A value holds what its bytes mean, not how they are arranged: lengths, pad, checksums and the announcement of the next
 //! header are computed from what is carried, so there is no value whose parts contradict each other. Reserved bits and

@@ -115,16 +115,6 @@ impl engine::Responder for Responder {
         self.on_whole(config, data, &arriving)
     }
 
-    #[inline]
-    fn has_messages(&self) -> bool {
-        !self.closed.is_empty()
-    }
-
-    #[inline]
-    fn poll_message(&mut self) -> Option<Message> {
-        self.closed.pop_front()
-    }
-
     fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
         if let Some(header) = self.headers.pop_front() {
             return Some(Packet::Data(header));
@@ -161,9 +151,8 @@ impl engine::Responder for Responder {
         false
     }
 
-    fn counters(&self) -> ResponderCounters {
-        self.counters
-    }
+    method!(poll_message: closed);
+    method!(counters: ResponderCounters);
 }
 
 impl Responder {

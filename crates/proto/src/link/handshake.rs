@@ -20,7 +20,7 @@ use super::fingerprint::Print;
 use super::{Config, Hello, HelloKind};
 
 /// Where the sender of a direction stands.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Handshake {
     state: State,
     /// Of the last start, and the one that was asked for: starts of this end's own are counted up from it.
@@ -49,14 +49,17 @@ pub(super) struct Handshake {
     retry_at: Time,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 enum State {
+    #[default]
     Dormant,
     Measuring,
     Opening,
     Active,
     Draining,
-    Closing { holding: bool },
+    Closing {
+        holding: bool,
+    },
 }
 
 /// What may leave.
@@ -92,22 +95,12 @@ const RTT_NS_MAX: u32 = 1_000_000_000;
 impl Handshake {
     pub(super) fn new(config: &Config) -> Self {
         Self {
-            state: State::Dormant,
-            epoch: 0,
-            epoch_asked: 0,
-            wanted: false,
-            reopen: None,
             rtt_known: config.rtt,
             rtt_min: config.rtt_min.max(config.rtt_at_first),
             samples: config.rtt_samples,
-            samples_left: 0,
             sample_ns: RTT_NS_MAX,
-            rtt_ns: 0,
-            numbered: false,
-            tries: 0,
-            due: false,
             at: Time::MAX,
-            retry_at: Time::ZERO,
+            ..Self::default()
         }
     }
 

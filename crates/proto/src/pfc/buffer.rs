@@ -48,7 +48,7 @@ struct Queue {
     headroom: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Port {
     /// Classes with which the neighbour must wait, a bit each.
     stopped: u8,
@@ -70,15 +70,7 @@ impl Buffer {
     /// An empty memory.
     pub fn new(config: Config) -> Result<Self, Unworkable> {
         config.check()?;
-        let port = |rate| Port {
-            stopped: 0,
-            due: 0,
-            told: 0,
-            resumed: 0,
-            owed: 0,
-            refresh_at: Time::MAX,
-            pause: config.quanta.span(rate),
-        };
+        let port = |rate| Port { refresh_at: Time::MAX, pause: config.quanta.span(rate), ..Port::default() };
         Ok(Self {
             shared_max: config.shared()?.get(),
             shared: 0,

@@ -227,11 +227,6 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
-    fn allow(&mut self, window: u32) {
-        self.allowed = window;
-    }
-
-    #[inline]
     fn is_idle(&self) -> bool {
         self.flight.una == self.queue.tail || self.is_error()
     }
@@ -260,10 +255,8 @@ impl engine::Requester for Requester {
         self.flight.una
     }
 
-    #[inline]
-    fn counters(&self) -> RequesterCounters {
-        self.counters
-    }
+    method!(allow);
+    method!(counters: RequesterCounters);
 }
 
 impl Requester {

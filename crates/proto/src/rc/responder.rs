@@ -111,10 +111,7 @@ impl engine::Responder for Responder {
         self.inbound.nak_sent
     }
 
-    #[inline]
-    fn counters(&self) -> ResponderCounters {
-        self.counters
-    }
+    method!(counters: ResponderCounters);
 }
 
 impl Responder {

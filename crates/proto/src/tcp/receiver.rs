@@ -100,15 +100,6 @@ impl engine::Responder for Receiver {
         self.take(config, now, run, data)
     }
 
-    #[inline]
-    fn has_messages(&self) -> bool {
-        !self.done.is_empty()
-    }
-
-    fn poll_message(&mut self) -> Option<Message> {
-        self.done.pop_front()
-    }
-
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Segment> {
         let ack = if let Some((number, echo)) = self.early.take() {
@@ -155,10 +146,8 @@ impl engine::Responder for Receiver {
         !self.held.is_empty()
     }
 
-    #[inline]
-    fn counters(&self) -> ResponderCounters {
-        self.counters
-    }
+    method!(poll_message: done);
+    method!(counters: ResponderCounters);
 }
 
 impl Receiver {

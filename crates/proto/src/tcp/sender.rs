@@ -209,11 +209,6 @@ impl engine::Requester for Sender {
         self.una == self.stream.end || self.is_error()
     }
 
-    #[inline]
-    fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
-
     /// Messages so far.
     #[inline]
     fn messages(&self) -> u64 {
@@ -232,10 +227,8 @@ impl engine::Requester for Sender {
         self.una
     }
 
-    #[inline]
-    fn counters(&self) -> RequesterCounters {
-        self.counters
-    }
+    method!(is_error);
+    method!(counters: RequesterCounters);
 }
 
 impl Sender {

@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use wiremend_testkit::Luck;
+use wiremend_proto::engine::Status;
+use wiremend_testkit::{Ending, Luck, Pair, Protocol, Side};
 
 /// What proptest does when `PROPTEST_CASES` does not ask for another number.
 const CASES_UNASKED: u32 = 256;
@@ -29,4 +30,26 @@ prop_compose! {
     ) -> Luck {
         Luck { loss_ppm, duplicate_ppm, reorder_ppm }
     }
+}
+
+/// What is wrong with the works of one end: each ends, in order, with success unless answers are lacking. Whether one failed.
+pub(crate) fn judge_works<P: Protocol>(
+    pair: &Pair<P>,
+    ending: Ending,
+    side: Side,
+    posted: usize,
+) -> Result<bool, String> {
+    if ending != Ending::Idle {
+        return Err(format!("ended {ending:?} at {}", pair.now()));
+    }
+    pair.check()?;
+    let completions = pair.completions(side);
+    if completions.len() != posted {
+        return Err(format!("{} of {posted} works completed", completions.len()));
+    }
+    let failed = completions.iter().find(|completion| completion.status != Status::Success);
+    if failed.is_some_and(|failed| failed.status != Status::RetryExceeded) {
+        return Err(format!("nothing but lack of answers can fail here: {failed:?}"));
+    }
+    Ok(failed.is_some())
 }

@@ -9,28 +9,26 @@ pub(super) enum ByteOrder {
     Big,
 }
 
-impl ByteOrder {
-    pub(super) const fn u16(self, bytes: [u8; 2]) -> u16 {
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
+macro_rules! numbers {
+    ($($number:ident),+) => {
+        impl ByteOrder {
+            $(pub(super) const fn $number(self, bytes: [u8; size_of::<$number>()]) -> $number {
+                match self {
+                    Self::Little => $number::from_le_bytes(bytes),
+                    Self::Big => $number::from_be_bytes(bytes),
+                }
+            })+
         }
-    }
 
-    pub(super) const fn u32(self, bytes: [u8; 4]) -> u32 {
-        match self {
-            Self::Little => u32::from_le_bytes(bytes),
-            Self::Big => u32::from_be_bytes(bytes),
+        impl Fields<'_> {
+            $(pub(super) fn $number(&mut self, what: &'static str) -> Result<$number, CaptureError> {
+                self.array(what).map(|bytes| self.order.$number(bytes))
+            })+
         }
-    }
-
-    const fn i64(self, bytes: [u8; 8]) -> i64 {
-        match self {
-            Self::Little => i64::from_le_bytes(bytes),
-            Self::Big => i64::from_be_bytes(bytes),
-        }
-    }
+    };
 }
+
+numbers!(u16, u32, i64);
 
 /// What is left of a block.
 pub(super) struct Fields<'a> {
@@ -67,18 +65,6 @@ impl<'a> Fields<'a> {
 
     pub(super) const fn fault(&self, fault: Fault) -> CaptureError {
         CaptureError { offset: self.offset, fault }
-    }
-
-    pub(super) fn u16(&mut self, what: &'static str) -> Result<u16, CaptureError> {
-        self.array(what).map(|bytes| self.order.u16(bytes))
-    }
-
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32, CaptureError> {
-        self.array(what).map(|bytes| self.order.u32(bytes))
-    }
-
-    pub(super) fn i64(&mut self, what: &'static str) -> Result<i64, CaptureError> {
-        self.array(what).map(|bytes| self.order.i64(bytes))
     }
 
     /// Bytes that are filled up to a multiple of four.

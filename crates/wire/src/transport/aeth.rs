@@ -74,11 +74,6 @@ impl AethRepr {
     /// The length of the header.
     pub const BYTES: usize = 4;
 
-    /// The length of the header.
-    pub const fn buffer_len(&self) -> usize {
-        Self::BYTES
-    }
-
     /// Reads the header and gives what follows it.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (aeth, rest) = view::split::<Aeth>(bytes, "AETH")?;

@@ -28,11 +28,6 @@ impl DethRepr {
     /// The length of the header.
     pub const BYTES: usize = 8;
 
-    /// The length of the header.
-    pub const fn buffer_len(&self) -> usize {
-        Self::BYTES
-    }
-
     /// Reads the header and gives what follows it.
     pub fn parse(bytes: &[u8]) -> Result<(Self, &[u8]), Malformed> {
         let (deth, rest) = view::split::<Deth>(bytes, "DETH")?;

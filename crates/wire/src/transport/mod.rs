@@ -1,21 +1,19 @@
 //! The headers of the transport itself: the BTH, and the extension headers that its operation calls for.
 
 mod aeth;
-mod atomic;
 mod bth;
 mod deth;
 mod extension;
+mod memory;
 mod opcode;
-mod reth;
 mod word;
 
 pub use aeth::{AethRepr, Credits, NakCode, RnrTimer, Syndrome};
-pub use atomic::{AtomicAckEthRepr, AtomicEthRepr};
 pub use bth::BthRepr;
 pub use deth::DethRepr;
 pub use extension::{Extension, Layout};
+pub use memory::{AtomicAckEthRepr, AtomicEthRepr, RethRepr};
 pub use opcode::Opcode;
-pub use reth::RethRepr;
 pub use word::{IethRepr, ImmDtRepr};
 
 /// The low 24 bits, most significant byte first.

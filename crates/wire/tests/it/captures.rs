@@ -97,7 +97,6 @@ proptest! {
 fn clocks_of_other_writers_are_understood() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut file = File::new(order);
-        file.section();
         file.interface(&[]);
         file.interface(&[(9, &[0x8A])]);
         file.interface(&[(9, &[9]), (14, &order.u64(100))]);
@@ -114,7 +113,6 @@ fn clocks_of_other_writers_are_understood() {
 #[test]
 fn sections_may_change_the_byte_order() {
     let mut file = File::new(ByteOrder::Little);
-    file.section();
     file.interface(&[(2, b"first")]);
     file.packet(0, 1, b"one", &[]);
     file.order = ByteOrder::Big;
@@ -132,7 +130,6 @@ fn sections_may_change_the_byte_order() {
 #[test]
 fn unknown_blocks_and_options_are_stepped_over() {
     let mut file = File::new(ByteOrder::Big);
-    file.section();
     file.block(5, b"a name resolution, perhaps!!");
     file.interface(&[(11, b"filter"), (2, b"eth0"), (1, b"noted")]);
     file.block(0x8000_0001, &[]);
@@ -145,7 +142,6 @@ fn unknown_blocks_and_options_are_stepped_over() {
 #[test]
 fn several_comments_are_joined_and_bad_text_is_marked() {
     let mut file = File::new(ByteOrder::Little);
-    file.section();
     file.interface(&[]);
     file.packet(0, 0, b"", &[(1, b"first"), (1, b"\xFFsecond")]);
     file.packet(0, 0, b"", &[]);
@@ -159,7 +155,6 @@ fn several_comments_are_joined_and_bad_text_is_marked() {
 fn simple_and_obsolete_packets_are_read() {
     for order in [ByteOrder::Little, ByteOrder::Big] {
         let mut file = File::new(order);
-        file.section();
         file.interface_cut_at(6, &[]);
         file.block(3, &[&order.u32(9)[..], b"simple", b"\0\0"].concat());
         file.block(3, &[&order.u32(5)[..], b"short", b"\0\0\0"].concat());
@@ -200,9 +195,9 @@ fn pcap_files_of_either_clock_and_byte_order_are_read() {
 /// Each error names the byte at which the file stops making sense.
 #[test]
 fn errors_name_the_place_and_the_remedy() {
-    let broken = |build: &dyn Fn(&mut File)| {
+    type Build = dyn Fn(&mut File);
+    let broken = |build: &Build| {
         let mut file = File::new(ByteOrder::Little);
-        file.section();
         build(&mut file);
         read(&file.bytes).1.expect("the file is broken").to_string()
     };
@@ -212,30 +207,32 @@ fn errors_name_the_place_and_the_remedy() {
     assert_eq!(refused(b"PK\x03\x04"), "at byte 0: [50, 4b, 03, 04] starts neither a pcapng nor a pcap file");
     let no_order = [&[0x0A, 0x0D, 0x0D, 0x0A, 28, 0, 0, 0][..], &[0; 20]].concat();
     assert_eq!(refused(&no_order), "at byte 8: [00, 00, 00, 00] is no byte order");
-    assert_eq!(
-        broken(&|file| file.packet(2, 0, b"", &[])),
-        "at byte 40: a packet of interface 2, but only 0 are described"
-    );
-    assert_eq!(
-        broken(&|file| file.raw(&[9, 0, 0, 0, 13, 0, 0, 0])),
-        "at byte 28: a block of 13 bytes (a multiple of 4, at least 12)"
-    );
-    assert_eq!(
-        broken(&|file| file.raw(&[1, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF])),
-        "at byte 28: a block of 4294967280 bytes (at most 1048576)"
-    );
-    assert_eq!(
-        broken(&|file| file.raw(&[9, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0])),
-        "at byte 36: a block of 12 bytes says 16 at its end"
-    );
-    assert_eq!(
-        broken(&|file| file.interface(&[(9, &[20])])),
-        "at byte 48: time resolution 0x14 is finer than 64 bits hold"
-    );
-    assert_eq!(
-        broken(&|file| file.block(1, &[1, 0, 0, 0])),
-        "at byte 40: the block ends within the snap length"
-    );
+    let cases: [(&Build, &str); 6] = [
+        (
+            &|file| file.packet(2, 0, b"", &[]),
+            "at byte 40: a packet of interface 2, but only 0 are described",
+        ),
+        (
+            &|file| file.raw(&[9, 0, 0, 0, 13, 0, 0, 0]),
+            "at byte 28: a block of 13 bytes (a multiple of 4, at least 12)",
+        ),
+        (
+            &|file| file.raw(&[1, 0, 0, 0, 0xF0, 0xFF, 0xFF, 0xFF]),
+            "at byte 28: a block of 4294967280 bytes (at most 1048576)",
+        ),
+        (
+            &|file| file.raw(&[9, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0]),
+            "at byte 36: a block of 12 bytes says 16 at its end",
+        ),
+        (
+            &|file| file.interface(&[(9, &[20])]),
+            "at byte 48: time resolution 0x14 is finer than 64 bits hold",
+        ),
+        (&|file| file.block(1, &[1, 0, 0, 0]), "at byte 40: the block ends within the snap length"),
+    ];
+    for (build, message) in cases {
+        assert_eq!(broken(build), message);
+    }
     let late = broken(&|file| {
         file.interface(&[]);
         file.packet(0, u64::MAX, b"", &[]);
@@ -247,14 +244,12 @@ fn errors_name_the_place_and_the_remedy() {
 #[test]
 fn claimed_lengths_are_not_believed() {
     let mut file = File::new(ByteOrder::Little);
-    file.section();
     file.interface(&[]);
     file.block(6, &[[0; 12].as_slice(), &0x7FFF_FFFF_u32.to_le_bytes(), &[0; 8]].concat());
     let (_, error) = read(&file.bytes);
     assert!(matches!(error.unwrap().fault, Fault::ShortBlock("packet")));
 
     let mut file = File::new(ByteOrder::Little);
-    file.section();
     file.raw(&[9, 0, 0, 0, 0xFC, 0xFF, 0xFF, 0xFF, 1, 2, 3]);
     let (_, error) = read(&file.bytes);
     assert!(matches!(error.unwrap().fault, Fault::Truncated("block")));
@@ -268,7 +263,6 @@ fn claimed_lengths_are_not_believed() {
 #[test]
 fn interfaces_are_bounded() {
     let mut file = File::new(ByteOrder::Little);
-    file.section();
     for _ in 0..=MAX_INTERFACES {
         file.interface(&[]);
     }

@@ -155,26 +155,11 @@ fn cube_root(of: u128) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tcp::cc::State;
 
     const MSS: u64 = 1_000;
 
     fn ack(now: Time, bytes: u64) -> Delivered {
-        Delivered {
-            now,
-            bytes,
-            marked: false,
-            rtt: None,
-            srtt: Some(Span::from_ms(100)),
-            una: 0,
-            nxt: 0,
-            in_flight: 0,
-            lost: 0,
-            total: 0,
-            sample: None,
-            limited: true,
-            state: State::Open,
-        }
+        Delivered { now, bytes, srtt: Some(Span::from_ms(100)), limited: true, ..Delivered::default() }
     }
 
     #[test]

@@ -76,26 +76,16 @@ impl HyStart {
 
 #[cfg(test)]
 mod tests {
-    use wiremend_units::Time;
-
     use super::*;
-    use crate::tcp::cc::State;
 
     fn round(start: &mut HyStart, number: u64, rtt_ms: u64) -> Vec<Growth> {
         let ack = |nth: u64| Delivered {
-            now: Time::ZERO,
             bytes: 1_000,
-            marked: false,
             rtt: Some(Span::from_ms(rtt_ms)),
-            srtt: None,
             una: number * 10_000 + 1 + nth * 1_000,
             nxt: (number + 1) * 10_000,
-            in_flight: 0,
-            lost: 0,
-            total: 0,
-            sample: None,
             limited: true,
-            state: State::Open,
+            ..Delivered::default()
         };
         (0..9).map(|nth| start.on_ack(&ack(nth))).collect()
     }

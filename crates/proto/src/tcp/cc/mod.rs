@@ -88,7 +88,7 @@ impl Window {
 }
 
 /// What an acknowledgement tells a controller.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Delivered {
     /// When it came.
     pub now: Time,

@@ -187,10 +187,7 @@ impl engine::Requester for Sender {
         self.una == self.stream.end || self.is_error()
     }
 
-    #[inline]
-    fn is_error(&self) -> bool {
-        self.failed.is_some()
-    }
+    method!(is_error);
 
     /// Messages so far.
     #[inline]

@@ -19,8 +19,7 @@ fn lose(config: Config, lost: &'static [u64]) -> Pair<Config> {
         .fate(Forward, move |of| if lost.contains(&of.nth) { Fate::Lost } else { Fate::Arrives });
     pair.write(A, 256 * 20);
     pair.write(A, 256 * 20);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     pair
 }
 
@@ -87,8 +86,7 @@ fn what_waits_to_be_sent_again_is_not_asked_for() {
         });
         pair.write(A, 256 * 16);
         pair.write(A, 256 * 20);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!((pair.sender().seen().probes, pair.sender().seen().recounts), (0, 0));
         assert_eq!(pair.requester(A).retransmitted_packets, pair.receiver().seen().cut);
     }
@@ -99,8 +97,7 @@ fn lost_questions_and_answers_are_asked_again() {
     let mut pair = Pair::new(with(Tracking::Sums, Some(HINTS)))
         .fate(Forward, |of| if (20..=22).contains(&of.nth) { Fate::Lost } else { Fate::Arrives });
     pair.write(A, 256 * 20);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!((pair.expired().len(), pair.sender().seen().probes), (0, 3));
 }
 
@@ -110,8 +107,7 @@ fn what_was_cut_is_not_named_too() {
     for tracking in [Tracking::Sums, Tracking::Bitmap { packets: 128 }] {
         let mut pair = cut_ppm(Pair::new(with(tracking, Some(HINTS))), 200_000, 4);
         (0..5).for_each(|_| pair.write(A, 256 * 50));
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!(pair.requester(A).retransmitted_packets, pair.receiver().seen().cut, "{tracking:?}");
         assert_eq!(pair.receiver().seen().doubles, 0);
     }
@@ -125,8 +121,7 @@ fn what_is_lost_behind_a_round_is_named_too() {
     let mut pair = Pair::new(config)
         .fate(Forward, move |of| if dark(of.nth) || of.nth == 700 { Fate::Lost } else { Fate::Arrives });
     pair.write(A, 256 * 1000);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     let named = pair.sender().seen().named;
     assert_eq!((pair.expired().len(), named), (1, 1), "a timer for the dark, and none for the last");
 }

@@ -22,8 +22,7 @@ fn a_cut_packet_is_sent_again_without_a_timeout_wherever_it_is() {
                 if is_cut { cut(of) } else { Fate::Arrives }
             });
             pair.write(A, 2500);
-            pair.run_until_idle();
-            pair.assert_delivered();
+            pair.run_until_delivered();
             assert_eq!(
                 (pair.requester(A).retransmitted_packets, pair.expired().len()),
                 (u64::from(times), 0)
@@ -44,8 +43,7 @@ fn a_header_that_never_came_closes_no_window() {
     let copy = data(&pair.sent(Forward)[0]).trimmed();
     pair.inject(Forward, Packet::Data(copy));
     pair.write(A, 256 * 20);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!((pair.expired().len(), pair.sender().seen().returned + 1), (0, pair.receiver().seen().cut));
 }
 
@@ -57,8 +55,7 @@ fn disorder_alone_repeats_nothing() {
         pair.write(A, len);
         pair.post(A, Op::Send, len, Some(len));
     }
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!((pair.requester(A).retransmitted_packets, pair.requester(A).naks), (0, 0));
     assert!(pair.receiver().seen().out_of_order > 30, "{:?}", pair.receiver().seen());
 }
@@ -68,8 +65,7 @@ fn what_comes_back_goes_before_what_is_new() {
     let mut pair = Pair::new(based(config(Parameters::DCP), |base| base.window = 8))
         .fate(Forward, |of| if of.nth == 2 { cut(of) } else { Fate::Arrives });
     pair.write(A, 256 * 40);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     // 2 µs and a little after it was sent, as soon as its header is back.
     let sent = pair.sent(Forward);
     let again = sent.iter().rposition(|of| data(of).psn == Psn::new(1)).expect("it was sent again");
@@ -82,8 +78,7 @@ fn acknowledgements_may_get_lost() {
     let luck = Luck { loss_ppm: 0, ..Luck::default() };
     let mut pair = Pair::new(based(config(Parameters::DCP), |base| base.ack_every = 7)).impair(luck, 3);
     pair.write(A, 256 * 300);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert!(pair.responder(B).acks < 60, "{}", pair.responder(B).acks);
     assert_eq!(pair.expired().len(), 0);
 }
@@ -99,8 +94,7 @@ fn resending_crawls_without_batches() {
         let mut pair = Pair::new(Config { base, parameters })
             .fate(Forward, |of| if of.nth <= 400 { cut(of) } else { Fate::Arrives });
         pair.write(A, 1024 * 400);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         pair.now().since(Time::ZERO).as_ps() as f64 / 1e6
     };
     let (alone, together) = (took(1), took(16));
@@ -115,8 +109,7 @@ fn a_dark_link_costs_timeouts_and_no_message() {
     let at = |us| Time::ZERO + Span::from_us(us);
     let mut pair = dark(Pair::new(config(Parameters::DCP)), at(3), at(300));
     (0..100).for_each(|_| pair.write(A, 300));
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     let expiries = pair.expired().len();
     assert!((1..5).contains(&expiries), "units that were lost together are sent together: {expiries}");
 }

@@ -37,8 +37,7 @@ fn after_an_outage_a_connection_is_as_fast_as_before() {
     let us = |span| {
         let mut pair = dark(Pair::new(with(BITS, Some(HINTS), 24)), from, from + span);
         (0..40).for_each(|_| pair.write(A, 256 * 100));
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         pair.now().since(Time::ZERO).as_ns() / 1000
     };
     let (clean, hit) = (us(Span::ZERO), us(span));

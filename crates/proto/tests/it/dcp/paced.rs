@@ -15,8 +15,7 @@ const _: () = assert!(PAUSE.as_ps() >= TIMEOUT.as_ps() * 10);
 fn paced(config: Config, fate: impl Fn(&Sighting<Packet>) -> Fate<Packet> + 'static) -> Pair<Config> {
     let mut pair = Pair::new(config).fate(Forward, fate).pace(PAUSE);
     (0..3).for_each(|_| pair.write(A, 256 * 4));
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     pair
 }
 

@@ -18,8 +18,7 @@ fn an_ndp_sender_sends_its_window_and_then_what_is_pulled() {
     pair.write(A, 256 * 100);
     pair.run_for(Span::from_us(2));
     assert_eq!(pair.carried(Forward), 10, "before the first pull");
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!((pair.carried(Forward), pair.expired().len()), (100, 0));
 }
 
@@ -31,8 +30,7 @@ fn cut_packets_are_pulled_again() {
     pair.write(A, 256 * 200);
     pair.run_for(Span::from_us(3));
     pair.write(A, 256 * 200);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(
         (pair.expired().len(), pair.requester(A).retransmitted_packets),
         (0, pair.receiver().seen().cut)
@@ -46,8 +44,7 @@ fn lost_pulls_are_made_up_for() {
     for seed in 0..20 {
         let mut pair = Pair::new(config(Parameters::ndp(16))).impair(luck, seed);
         pair.write(A, 256 * 300);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
     }
 }
 
@@ -58,8 +55,7 @@ fn cp_takes_the_time_of_its_software() {
         let mut pair = Pair::new(Config { parameters: dcp, ..config(dcp) })
             .fate(Forward, |of| if of.nth == 20 { cut(of) } else { Fate::Arrives });
         pair.write(A, 256 * 20);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!((pair.expired().len(), pair.requester(A).retransmitted_packets), (0, 1));
         took(&pair)
     };

@@ -41,8 +41,7 @@ fn every_other_tracking_waits_for_the_packet() {
         let mut pair = doubled(tracking);
         pair.run_for(Span::from_us(15));
         assert_eq!(pair.completions(A).len(), 0, "{tracking:?}");
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!((pair.receiver().seen().doubles, pair.expired().len()), (1, 0), "{tracking:?}");
     }
 }
@@ -56,8 +55,7 @@ fn too_many_doubles_make_a_new_round() {
         _ => Fate::Arrives,
     });
     pair.write(A, 2560);
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(
         (pair.receiver().seen().recounts, pair.sender().seen().recounts, pair.expired().len()),
         (1, 1, 0)
@@ -76,8 +74,7 @@ fn an_old_round_that_comes_late_counts_for_nothing() {
             _ => Fate::Arrives,
         });
         pair.write(A, 2560);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!((pair.receiver().seen().stale, pair.expired().len()), (1, 1), "{tracking:?}");
     }
 }
@@ -92,8 +89,7 @@ fn what_the_receiver_has_no_room_for_is_kept_back() {
     pair.write(A, 256 * 100);
     pair.run_for(Span::from_us(25));
     assert_eq!(pair.carried(Forward), 16, "the sender knows how many bits there are");
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.receiver().seen().beyond, 0);
 }
 
@@ -104,8 +100,7 @@ fn only_a_list_takes_longer_with_disorder() {
         let luck = Luck { reorder_ppm: 300_000, ..Luck::default() };
         let mut pair = Pair::new(config(with(tracking))).starting_at(Psn::new(0xFF_FF00)).impair(luck, 2);
         pair.write(A, 256 * 2000);
-        pair.run_until_idle();
-        pair.assert_delivered();
+        pair.run_until_delivered();
         (pair.receiver().seen().steps_max, pair.receiver().seen().steps as f64 / 2000.0)
     };
     for tracking in [Tracking::Counter, Tracking::Sums, Tracking::Bitmap { packets: 256 }] {

@@ -3,7 +3,7 @@
 use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc::{AethRepr, Config, NakCode, Packet, Syndrome};
-use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
+use wiremend_testkit::{Cause, Direction, Pair, Side};
 use wiremend_units::{Psn, QpNum, Span, Time};
 
 use super::config;
@@ -23,15 +23,10 @@ fn run(pair: Pair<Config>) -> Pair<Config> {
 
 fn run_op(mut pair: Pair<Config>, op: Op) -> Pair<Config> {
     pair.post(Side::A, op, 1000, None);
-    finish(&mut pair);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.received(Side::B).len(), 1, "nobody is told of a dummy");
     assert_eq!(pair.completions(Side::A).len(), 1, "nobody is told of a dummy");
     pair
-}
-
-fn finish(pair: &mut Pair<Config>) {
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
 }
 
 /// How long a WRITE of four packets takes, to within 100 ns.
@@ -89,7 +84,7 @@ fn a_lost_dummy_holds_up_nobody() {
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_us(5));
     assert_eq!(pair.completions(Side::A).len(), 1);
-    finish(&mut pair);
+    pair.run_until_delivered();
     let requester = pair.requester(Side::A);
     assert_eq!((requester.timeouts, requester.dummy_timeouts), (0, 1));
     assert!(pair.expired()[0].expiry.dummy);
@@ -117,7 +112,7 @@ fn dummies_may_exceed_the_window() {
     pair.write(Side::A, 1000);
     pair.run_for(Span::from_ns(900));
     assert_eq!(pair.host(Side::A).requester.outstanding(), 6, "before any answer");
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    pair.run_until_delivered();
 }
 
 fn deferred(after: Span) -> Config {
@@ -144,7 +139,7 @@ fn posts_in_quick_succession_share_their_dummies() {
         pair.write(Side::A, 256);
         pair.run_for(Span::from_ns(500));
     }
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!(pair.requester(Side::A).dummies, 1);
 }
 
@@ -157,7 +152,7 @@ fn at_post_protects_the_first_of_a_batch() {
     for _ in 0..3 {
         pair.write(Side::A, 256);
     }
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!(pair.requester(Side::A).dummies, 1);
     assert_eq!(pair.causes(), [Cause::TailPacket]);
 }
@@ -216,7 +211,7 @@ fn a_second_nak_changes_nothing_while_the_nic_fetches() {
         let nak = Packet::acknowledge(QpNum::new(1), Psn::new(1), aeth);
         pair.run_for(Span::from_ns(350));
         pair.inject(Direction::Backward, nak);
-        finish(&mut pair);
+        pair.run_until_delivered();
         assert_eq!(pair.requester(Side::A).retransmitted_packets, resent);
         assert_eq!(pair.causes(), []);
     }

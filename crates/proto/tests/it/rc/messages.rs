@@ -2,7 +2,7 @@
 
 use wiremend_proto::engine::{Completion, Op, Requester as _, Responder as _, Status, Work};
 use wiremend_proto::rc::{Config, Qp};
-use wiremend_testkit::{Ending, Pair, Side};
+use wiremend_testkit::{Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 
 use super::config;
@@ -18,8 +18,7 @@ fn every_operation_and_size_arrives_with_its_opcodes() {
     pair.post(Side::A, Op::Write, 768, Some(10));
     pair.read(Side::A, 0);
     pair.read(Side::A, 600);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     let sent = |side: &str| -> Vec<String> {
         let lines = pair.trace().iter().filter(|line| line.starts_with(side) && !line.contains(" Ack "));
         lines.map(|line| line[2..].to_owned()).collect()
@@ -62,8 +61,7 @@ fn both_ends_send_at_once() {
         pair.read(side, 5000);
         pair.write(side, 5000);
     }
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.placed(Side::A), 10_000);
 }
 
@@ -75,8 +73,7 @@ fn sequence_numbers_wrap_in_the_middle_of_every_operation() {
             for _ in 0..3 {
                 pair.post(Side::A, op, 1000, None);
             }
-            assert_eq!(pair.run_until_idle(), Ending::Idle);
-            pair.assert_delivered();
+            pair.run_until_delivered();
             assert_eq!(pair.host(Side::B).responder.expected(), Psn::new(first + 12));
             assert_eq!(pair.requester(Side::A).retransmitted_packets, 0);
         }
@@ -95,8 +92,7 @@ fn a_window_bounds_what_is_outstanding_and_a_larger_read_goes_alone() {
         let outstanding = pair.host(Side::A).requester.outstanding();
         assert!(outstanding <= 4 || outstanding <= 20 && !pair.received(Side::B).is_empty(), "{outstanding}");
     }
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.causes(), [], "a full window asks for an acknowledgement");
 }
 

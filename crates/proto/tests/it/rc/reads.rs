@@ -2,7 +2,7 @@
 
 use wiremend_proto::engine::{Op, Outcome, Responder as _};
 use wiremend_proto::rc::{Config, Packet, Recovery, Responder, RethRepr};
-use wiremend_testkit::{Cause, Direction, Ending, Pair, Side};
+use wiremend_testkit::{Cause, Direction, Pair, Side};
 use wiremend_units::{Psn, QpNum, Time};
 use wiremend_wire::Opcode;
 
@@ -18,11 +18,6 @@ fn drain(responder: &mut Responder, config: &Config) -> Vec<u32> {
     std::iter::from_fn(|| responder.poll_transmit(config).map(|packet| packet.psn.get())).collect()
 }
 
-fn finish(pair: &mut Pair<Config>) {
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
-}
-
 /// The requests among the lines of a trace.
 fn requests(pair: &Pair<Config>) -> Vec<&str> {
     pair.trace().iter().map(String::as_str).filter(|line| line.starts_with("A ")).collect()
@@ -33,7 +28,7 @@ fn requests(pair: &Pair<Config>) -> Vec<&str> {
 fn a_lost_response_is_asked_for_again_from_there_on() {
     let mut pair = Pair::new(config()).starting_at(Psn::new(100)).drop_nth(Direction::Backward, [3]).traced();
     pair.read(Side::A, 2560);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!(
         requests(&pair),
         ["A ReadRequest psn 100 addr 0x0 len 2560", "A ReadRequest psn 102 addr 0x200 len 2048 copy 1"]
@@ -49,7 +44,7 @@ fn a_restarting_recovery_asks_for_the_whole_range() {
     let config = Config { recovery: Recovery::GoBackZero, ..config() };
     let mut pair = Pair::new(config).drop_nth(Direction::Backward, [3]).traced();
     pair.read(Side::A, 2560);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!(
         requests(&pair),
         ["A ReadRequest psn 0 addr 0x0 len 2560", "A ReadRequest psn 0 addr 0x0 len 2560 copy 1"]
@@ -63,7 +58,7 @@ fn a_lost_last_response_or_request_takes_a_timeout() {
     {
         let mut pair = Pair::new(config()).drop_nth(direction, [nth]).traced();
         pair.read(Side::A, 2560);
-        finish(&mut pair);
+        pair.run_until_delivered();
         assert_eq!(pair.causes(), [cause]);
     }
 }
@@ -74,7 +69,7 @@ fn an_acknowledgement_that_skips_a_read_is_an_implied_nak() {
     let mut pair = Pair::new(config()).drop_nth(Direction::Backward, [4]).traced();
     pair.read(Side::A, 1024);
     pair.write(Side::A, 10);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!(
         requests(&pair),
         [
@@ -96,7 +91,7 @@ fn a_response_acknowledges_all_requests_before_it() {
     pair.write(Side::A, 1000);
     pair.write(Side::A, 1000);
     pair.read(Side::A, 1000);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!((pair.requester(Side::A).retransmitted_packets, pair.causes()), (0, vec![]));
 }
 
@@ -105,7 +100,7 @@ fn a_lost_read_request_is_nakked_by_what_follows() {
     let mut pair = Pair::new(config()).drop_nth(Direction::Forward, [1]);
     pair.read(Side::A, 1000);
     pair.write(Side::A, 1000);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!((pair.requester(Side::A).naks, pair.causes()), (1, vec![]));
 }
 
@@ -120,7 +115,7 @@ fn a_response_lost_after_a_timeout_is_asked_for_at_once() {
             sighting.packet.psn.get() == 5 && copies <= 2
         });
     pair.read(Side::A, 2560);
-    finish(&mut pair);
+    pair.run_until_delivered();
     assert_eq!((pair.causes().len(), pair.requester(Side::A).implied_naks), (1, 2));
     assert_eq!(pair.requester(Side::A).packets, 4);
 }
@@ -161,7 +156,7 @@ fn no_more_reads_than_agreed_are_in_flight() {
         pair.read(Side::A, 512);
     }
     pair.send(Side::A, 3);
-    finish(&mut pair);
+    pair.run_until_delivered();
     let mut unanswered = 0;
     for line in pair.trace() {
         unanswered += i32::from(line.contains("ReadRequest")) - i32::from(line.contains("ReadResponseLast"));
@@ -181,7 +176,7 @@ fn any_single_loss_around_reads_is_repaired() {
                 for op in [Op::Read, Op::Write, Op::Read, Op::Read, Op::Send, Op::Read, Op::Read] {
                     pair.post(Side::A, op, 700, None);
                 }
-                finish(&mut pair);
+                pair.run_until_delivered();
                 assert!(pair.causes().len() <= 1, "{recovery:?} {direction:?} {nth}: {:?}", pair.causes());
             }
         }

@@ -22,8 +22,7 @@ fn a_send_waits_for_a_buffer_and_then_arrives_once() {
     assert_eq!(pair.received(Side::B).len(), 1);
     assert_eq!(pair.requester(Side::A).rnr_naks, 2);
     pair.host(Side::B).responder.add_receives(1);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.placed(Side::B), 1200);
     assert_eq!(pair.causes(), []);
     assert_eq!(pair.responder(Side::B).naks, 0, "packets behind the refused one are dropped silently");
@@ -41,8 +40,7 @@ fn only_the_end_of_a_write_with_immediate_data_needs_a_buffer() {
         pair.run_for(Span::from_us(5));
         assert_eq!((pair.placed(Side::B), pair.received(Side::B).len()), (600 + 512, 1));
         pair.host(Side::B).responder.add_receives(1);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!(pair.requester(Side::A).retransmitted_packets, 1, "{recovery:?}: nothing was lost");
     }
 }
@@ -57,8 +55,7 @@ fn progress_restores_the_waits() {
         pair.host(Side::B).responder.add_receives(1);
         pair.run_for(Span::from_us(20));
     }
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.requester(Side::A).rnr_naks, 3);
 }
 
@@ -93,8 +90,7 @@ fn seven_means_for_ever() {
     pair.run_for(Span::from_ms(10));
     assert!(pair.requester(Side::A).rnr_naks > 500 && pair.completions(Side::A).is_empty());
     pair.host(Side::B).responder.add_receives(1);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
 }
 
 #[test]
@@ -104,7 +100,6 @@ fn a_lost_not_ready_answer_takes_a_timeout() {
     pair.send(Side::A, 1);
     pair.run_for(Span::from_us(90));
     pair.host(Side::B).responder.add_receives(1);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.causes().len(), 1);
 }

@@ -2,7 +2,7 @@
 //! request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use wiremend_proto::engine::{Op, Status};
+use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc::{Config, Recovery, RnrTimer};
 use wiremend_testkit::{Ending, Luck, Pair, Side};
@@ -121,27 +121,16 @@ fn play(story: &Story) -> (Pair<Config>, Ending) {
 }
 
 fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), String> {
-    if ending != Ending::Idle {
-        return Err(format!("ended {ending:?}"));
-    }
-    pair.check()?;
     for side in [Side::A, Side::B] {
         let posted: Vec<_> = story.works.iter().filter(|work| work.side == side).collect();
-        let completions = pair.completions(side);
-        if completions.len() != posted.len() {
-            return Err(format!("{} of {} works completed", completions.len(), posted.len()));
-        }
-        let failed = completions.iter().find(|completion| completion.status != Status::Success);
-        if failed.is_some_and(|failed| failed.status != Status::RetryExceeded) {
-            return Err(format!("nothing but lack of answers can fail here: {failed:?}"));
-        }
-        if failed.is_some() && story.luck().loss_ppm == 0 && story.luck().reorder_ppm == 0 {
+        let failed = common::judge_works(pair, ending, side, posted.len())?;
+        if failed && story.luck().loss_ppm == 0 && story.luck().reorder_ppm == 0 {
             return Err("retries exhausted without a loss".to_owned());
         }
         let bytes: u64 =
             posted.iter().filter(|work| work.op != Op::Read).map(|work| u64::from(work.len)).sum();
         let placed = pair.placed(side.peer());
-        if story.config.recovery == Recovery::GoBackN && failed.is_none() && placed != bytes {
+        if story.config.recovery == Recovery::GoBackN && !failed && placed != bytes {
             return Err(format!("{placed} bytes placed of {bytes}"));
         }
         let requester = pair.requester(side);

@@ -14,8 +14,7 @@ fn four_packets() -> Pair<Config> {
 
 fn run(mut pair: Pair<Config>) -> Pair<Config> {
     pair.write(Side::A, 1000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.placed(Side::B), 1000, "each byte once");
     pair
 }
@@ -171,8 +170,7 @@ fn each_cause_is_one_timeout_with_go_back_0_as_well() {
     ];
     for (mut pair, cause) in cases {
         pair.write(Side::A, 1000);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!(pair.causes(), [cause]);
     }
 }
@@ -190,8 +188,7 @@ fn a_nak_counts_only_for_the_packet_that_it_asked_for() {
             sighting.packet.is_nak() && naks == 2
         });
     pair.write(Side::A, 256 * 40);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.causes(), [Cause::Nak]);
     assert_eq!(pair.requester(Side::A).naks, 1);
 }
@@ -203,8 +200,7 @@ fn go_back_0_repeats_the_whole_message_after_a_timeout() {
         let near = Pair::new(Config { recovery, ..config() }).delay(Span::from_ns(10));
         let mut pair = near.drop_nth(Direction::Forward, [12]);
         pair.write(Side::A, 256 * 12);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
-        pair.assert_delivered();
+        pair.run_until_delivered();
         assert_eq!(pair.causes(), [Cause::TailPacket]);
         assert_eq!(pair.requester(Side::A).retransmitted_packets, repeated, "{recovery:?}");
     }
@@ -234,8 +230,7 @@ fn a_second_copy_of_a_nak_sends_everything_once_more() {
         (2, 1),
         "acknowledged long ago"
     );
-    pair.run_until_idle();
-    pair.assert_delivered();
+    pair.run_until_delivered();
     assert_eq!(pair.placed(Side::B), 1000);
     assert_eq!(pair.causes(), []);
 }

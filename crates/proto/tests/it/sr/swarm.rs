@@ -2,7 +2,7 @@
 //! once, every message arrives once and in order, and every work request ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use wiremend_proto::engine::{Op, Status};
+use wiremend_proto::engine::Op;
 use wiremend_proto::mend::{Dummies, Mend, When};
 use wiremend_proto::rc;
 use wiremend_proto::sr::{Config, Scheme, TrackingKind};
@@ -90,25 +90,15 @@ fn play(story: &Story) -> (Pair<Config>, Ending) {
 }
 
 fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), String> {
-    if ending != Ending::Idle {
-        return Err(format!("ended {ending:?}"));
-    }
-    pair.check()?;
-    if pair.completions(A).len() != story.works.len() {
-        return Err(format!("{} of {} works completed", pair.completions(A).len(), story.works.len()));
-    }
-    let failed = pair.completions(A).iter().find(|completion| completion.status != Status::Success);
-    if failed.is_some_and(|failed| failed.status != Status::RetryExceeded) {
-        return Err(format!("nothing but lack of answers can fail here: {failed:?}"));
-    }
+    let failed = common::judge_works(pair, ending, A, story.works.len())?;
     let bytes: u64 = story.works.iter().map(|work| u64::from(work.1)).sum();
-    if failed.is_none() && pair.placed(B) != bytes {
+    if !failed && pair.placed(B) != bytes {
         return Err(format!("{} bytes placed of {bytes}", pair.placed(B)));
     }
     let quiet = story.luck.loss_ppm + story.luck.reorder_ppm == 0 && story.cut.is_none();
     // What lies beyond the responder's memory is dropped by it.
     let fits = story.config.tracked >= story.config.base.window + 3;
-    if failed.is_some() && quiet && fits {
+    if failed && quiet && fits {
         return Err("retries exhausted without a loss".to_owned());
     }
     let counters = pair.requester(A);

@@ -5,10 +5,10 @@ use wiremend_proto::tcp::cc::{Algorithm, Control, Dctcp, Phase};
 use wiremend_proto::tcp::{Ack, Config, Segment, Sender};
 use wiremend_testkit::Direction::Forward;
 use wiremend_testkit::Side::A;
-use wiremend_testkit::{Ending, Fate, Pair, Path};
+use wiremend_testkit::{Fate, Pair, Path};
 use wiremend_units::{QpNum, Span, Time};
 
-use super::{config, connect, connect_over, data};
+use super::{config, connect, connect_over, data, send};
 
 /// RFC 8257 §3.3: with every byte marked α stays 1 and the window halves; with none it falls by a sixteenth in each window.
 #[test]
@@ -30,8 +30,7 @@ fn the_estimate_of_congestion_follows_the_marks() {
     let expected = (15.0_f64 / 16.0).powi(windows);
     assert!(windows > 5 && (alpha(&clean) - expected).abs() < 0.02, "{} after {windows}", alpha(&clean));
     let mut marked = connect(config(Algorithm::Dctcp)).fate(Forward, |of| Fate::Altered(of.packet.marked()));
-    marked.send(A, 200_000);
-    assert_eq!(marked.run_until_idle(), Ending::Idle);
+    send(&mut marked, 200_000);
     assert!(alpha(&marked) > 0.99);
     assert!(marked.sender().window().bytes <= 3_000, "halved until the least");
 }
@@ -43,8 +42,7 @@ fn the_estimate_of_congestion_is_the_share_of_marks() {
         connect(Config { receive_window: 16_000, ..config(Algorithm::Dctcp) }).fate(Forward, |of| {
             if of.nth % 4 == 0 { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
         });
-    pair.send(A, 3_000_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 3_000_000);
     let Control::Dctcp(dctcp) = pair.sender().control() else { unreachable!() };
     let share = f64::from(dctcp.alpha()) / f64::from(Dctcp::ONE);
     assert!((0.2..0.3).contains(&share), "{share}");
@@ -57,8 +55,7 @@ fn a_mark_is_answered_once() {
         .fate(Forward, |of| {
             if (5..8).contains(&of.nth) { Fate::Altered(of.packet.marked()) } else { Fate::Arrives }
         });
-    pair.send(A, 60_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 60_000);
     assert_eq!(pair.sender().seen().reductions, 1);
     assert_eq!(pair.sent(Forward).iter().filter(|of| data(of).cwr).count(), 1);
     assert_eq!(pair.requester(A).retransmitted_packets, 0);
@@ -126,13 +123,11 @@ fn paced_segments_are_spread_over_the_round_trip() {
         ..config(Algorithm::Reno)
     };
     let mut pair = connect_over(paced, Span::from_us(100), Span::from_us(1));
-    pair.send(A, 10_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 10_000);
     let last = pair.sent(Forward)[9].at.as_ns() / 1_000;
     assert!((75..=85).contains(&last), "four bursts of two in 100 µs before the fifth: {last} µs");
     let mut plain = connect(config(Algorithm::Reno));
-    plain.send(A, 10_000);
-    assert_eq!(plain.run_until_idle(), Ending::Idle);
+    send(&mut plain, 10_000);
     assert_eq!(plain.sent(Forward)[9].at.as_ns() / 1_000, 9);
 }
 

@@ -7,15 +7,14 @@ use wiremend_testkit::Side::A;
 use wiremend_testkit::{Ending, Fate, Sighting};
 use wiremend_units::{Span, Time};
 
-use super::{again, config, connect, data, lengths};
+use super::{again, config, connect, data, lengths, send};
 
 /// RFC 8985 §6.2, RFC 6675: several losses in one window are repaired in about a round trip, each segment once, without the timer.
 #[test]
 fn several_losses_are_repaired_in_one_round_trip() {
     let mut pair =
         connect(Config { first_window: 40, ..config(Algorithm::Reno) }).drop_nth(Forward, [10, 12, 13, 20]);
-    pair.send(A, 40_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 40_000);
     assert_eq!(again(&pair), [9_000, 11_000, 12_000, 19_000]);
     assert_eq!((pair.requester(A).timeouts, pair.sender().seen().recoveries), (0, 1));
     assert!(pair.now() < Time::ZERO + Span::from_us(3 * 22 + 40), "ended at {}", pair.now());
@@ -27,8 +26,7 @@ fn several_losses_are_repaired_in_one_round_trip() {
 fn without_sack_each_loss_takes_a_round_trip() {
     let mut pair = connect(Config { first_window: 40, sack: false, ..config(Algorithm::Reno) })
         .drop_nth(Forward, [10, 12, 14]);
-    pair.send(A, 40_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 40_000);
     assert_eq!(again(&pair), [9_000, 11_000, 13_000]);
     let times: Vec<_> = pair.sent(Forward).iter().filter(|sighting| sighting.again).map(|of| of.at).collect();
     for pair in times.windows(2) {
@@ -42,8 +40,7 @@ fn without_sack_each_loss_takes_a_round_trip() {
 fn a_recovery_ends_with_the_reduced_window() {
     for (algorithm, window) in [(Algorithm::Reno, 20_000), (Algorithm::Cubic, 28_000)] {
         let mut pair = connect(Config { first_window: 40, ..config(algorithm) }).drop_nth(Forward, [1]);
-        pair.send(A, 42_000);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        send(&mut pair, 42_000);
         assert_eq!(pair.sender().state(), State::Open);
         assert_eq!(pair.sender().window().threshold, window, "of {algorithm:?}");
     }
@@ -62,8 +59,7 @@ fn disorder_is_tolerated_once_it_is_known() {
                 30 => Fate::Late(Span::from_us(5)),
                 _ => Fate::Arrives,
             });
-        pair.send(A, 60_000);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        send(&mut pair, 60_000);
         pair
     };
     let unknown = run(false);
@@ -82,8 +78,7 @@ fn the_reordering_window_adapts_to_disorder() {
             nth if !of.again && nth % 25 == 3 => Fate::Late(Span::from_us(13)),
             _ => Fate::Arrives,
         });
-    pair.send(A, 3_000_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 3_000_000);
     assert_eq!(pair.requester(A).timeouts, 0);
     let half = pair.sent(Forward).len() / 2;
     let count = |part: &[Sighting<_>]| part.iter().filter(|of| of.again).count();
@@ -105,8 +100,7 @@ fn a_fixed_window_learns_nothing() {
                 _ => Fate::Arrives,
             }
         });
-        pair.send(A, 3_000_000);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        send(&mut pair, 3_000_000);
         again(&pair).len()
     };
     let [adaptive, fixed, segments] = [Reordering::Adaptive, Reordering::Fixed, Reordering::Segments]
@@ -144,8 +138,7 @@ fn a_message_tells_what_it_met() {
 fn a_lost_copy_is_found_by_time() {
     let mut pair = connect(Config { first_window: 20, ..config(Algorithm::Reno) })
         .fate(Forward, |of| if data(of).seq == 3_000 && of.nth < 30 { Fate::Lost } else { Fate::Arrives });
-    pair.send(A, 400_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 400_000);
     assert!(again(&pair).iter().all(|seq| *seq == 3_000) && again(&pair).len() >= 2);
     assert_eq!(pair.requester(A).timeouts, 0);
 }

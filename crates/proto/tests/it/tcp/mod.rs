@@ -12,8 +12,8 @@ mod timers;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Config, Data, Segment};
 use wiremend_testkit::Direction::{Backward, Forward};
-use wiremend_testkit::Side::B;
-use wiremend_testkit::{Pair, Protocol, Sighting};
+use wiremend_testkit::Side::{A, B};
+use wiremend_testkit::{Ending, Pair, Protocol, Sighting};
 use wiremend_units::Span;
 
 /// Segments of 1000 bytes, every one acknowledged, and a connection that knows its round trip of 22 µs.
@@ -39,6 +39,13 @@ fn connect_over(config: Config, delay: Span, spacing: Span) -> Pair<Config> {
 fn data(sighting: &Sighting<Segment>) -> Data {
     let Segment::Data(data) = sighting.packet else { unreachable!("a sender sends data") };
     data
+}
+
+/// Sends a message, and runs until nothing is left to do.
+#[track_caller]
+fn send<P: Protocol>(pair: &mut Pair<P>, len: u32) {
+    pair.send(A, len);
+    assert_eq!(pair.run_until_idle(), Ending::Idle);
 }
 
 /// Numbers of segments that were sent again.

@@ -11,7 +11,7 @@ use wiremend_testkit::Side::A;
 use wiremend_testkit::{Ending, Luck, Multipath, Pair, Path, Sighting};
 use wiremend_units::{Span, Time};
 
-use super::{config, data, lengths, swarm};
+use super::{config, data, lengths, send, swarm};
 use crate::common;
 
 type Bundle = Pair<Multipath>;
@@ -64,8 +64,7 @@ fn connect(config: Config, routes: &[Route]) -> Bundle {
 
 fn transfer(routes: &[Route], bytes: u32) -> Bundle {
     let mut bundle = connect(config(Algorithm::Lia), routes);
-    bundle.send(A, bytes);
-    assert_eq!(bundle.run_until_idle(), Ending::Idle);
+    send(&mut bundle, bytes);
     assert_eq!((lengths(&bundle), bundle.completions(A).len()), (vec![bytes], 1));
     bundle
 }
@@ -108,13 +107,11 @@ fn the_nearest_with_room_comes_first() {
     let mut bundle = connect(config(Algorithm::Lia), &[far(200), near()]);
     for _ in 0..20 {
         // The first one is sent over whichever, since nobody knows better.
-        bundle.send(A, 4_000);
-        assert_eq!(bundle.run_until_idle(), Ending::Idle);
+        send(&mut bundle, 4_000);
     }
     let first = bundle.sent(Forward).iter().rposition(|of| of.path == 0);
     assert!(first.is_some_and(|place| place < 20), "{first:?}");
-    bundle.send(A, 200_000);
-    assert_eq!(bundle.run_until_idle(), Ending::Idle);
+    send(&mut bundle, 200_000);
     assert!(bundle.sent(Forward)[80..].iter().any(|of| of.path == 0), "the other helps when it is full");
 }
 
@@ -170,8 +167,7 @@ fn the_end_of_a_message_is_acknowledged_at_once() {
 #[test]
 fn subflows_join_the_first() {
     let mut bundle = connect(Config { handshake: true, ..config(Algorithm::Lia) }, &[near(), near(), near()]);
-    bundle.send(A, 2_000_000);
-    assert_eq!(bundle.run_until_idle(), Ending::Idle);
+    send(&mut bundle, 2_000_000);
     let asked =
         |subflow| bundle.sent(Forward).iter().find(|of| data(of).syn && of.path == subflow).unwrap().at;
     assert_eq!(asked(0), Time::ZERO);
@@ -186,8 +182,7 @@ fn subflows_join_the_first() {
 fn the_receive_window_is_one_of_the_data() {
     let config = Config { receive_window: 15_000, ..config(Algorithm::Lia) };
     let mut bundle = connect(config, &[near(), near()]);
-    bundle.send(A, 1_000_000);
-    assert_eq!(bundle.run_until_idle(), Ending::Idle);
+    send(&mut bundle, 1_000_000);
     assert_eq!(most_open(&bundle), 15_000);
 }
 
@@ -197,8 +192,7 @@ fn without_a_path_the_end_has_a_reason() {
     let dead = || cut(Time::ZERO + Span::from_us(50), Time::MAX);
     let config = Config { retries: 3, ..config(Algorithm::Lia) };
     let mut bundle = connect(config, &[dead(), dead()]);
-    bundle.send(A, 1_000_000);
-    assert_eq!(bundle.run_until_idle(), Ending::Idle);
+    send(&mut bundle, 1_000_000);
     assert_eq!(bundle.completions(A)[0].status, Status::RetryExceeded);
     assert!(bundle.sender().is_error() && bundle.sender().is_idle());
 }

@@ -3,19 +3,17 @@
 use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_testkit::Direction::Forward;
-use wiremend_testkit::Ending;
 use wiremend_testkit::Side::A;
 use wiremend_units::Span;
 
-use super::{config, connect, data, lengths};
+use super::{config, connect, data, lengths, send};
 
 /// The handshake takes a round trip, and measures it.
 #[test]
 fn a_handshake_takes_a_round_trip() {
     let run = |handshake| {
         let mut pair = connect(Config { handshake, ..config(Algorithm::Reno) });
-        pair.send(A, 1_000);
-        assert_eq!(pair.run_until_idle(), Ending::Idle);
+        send(&mut pair, 1_000);
         pair
     };
     let (with, without) = (run(true), run(false));
@@ -29,8 +27,7 @@ fn a_handshake_takes_a_round_trip() {
 #[test]
 fn a_lost_syn_takes_a_second() {
     let mut pair = connect(Config { handshake: true, ..config(Algorithm::Reno) }).drop_nth(Forward, [1]);
-    pair.send(A, 1_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 1_000);
     assert_eq!(pair.sent(Forward)[1].at.as_ns(), 1_000_000_000);
     assert_eq!((lengths(&pair).as_slice(), pair.requester(A).timeouts), (&[1_000][..], 1));
 }

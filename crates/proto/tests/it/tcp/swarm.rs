@@ -2,7 +2,6 @@
 //! message ends, in order, with success or a reason.
 
 use proptest::prelude::*;
-use wiremend_proto::engine::Status;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_proto::tcp::{Config, Ecn, Reordering, Segment};
 use wiremend_testkit::Direction::Forward;
@@ -98,21 +97,11 @@ pub(super) fn judge_messages<P: Protocol>(
     messages: &[(u32, u64)],
     received: u64,
 ) -> Result<bool, String> {
-    if ending != Ending::Idle {
-        return Err(format!("hangs at {}", pair.now()));
-    }
-    pair.check()?;
-    if pair.completions(A).len() != messages.len() {
-        return Err(format!("{} of {} messages ended", pair.completions(A).len(), messages.len()));
-    }
-    let failed = pair.completions(A).iter().find(|completion| completion.status != Status::Success);
-    if failed.is_some_and(|failed| failed.status != Status::RetryExceeded) {
-        return Err(format!("nothing but lack of answers can fail here: {failed:?}"));
-    }
-    if failed.is_none() && received != messages.iter().map(|(len, _)| u64::from(*len).max(1)).sum() {
+    let failed = common::judge_works(pair, ending, A, messages.len())?;
+    if !failed && received != messages.iter().map(|(len, _)| u64::from(*len).max(1)).sum() {
         return Err(format!("{received} bytes"));
     }
-    Ok(failed.is_some())
+    Ok(failed)
 }
 
 fn judge(story: &Story, pair: &Pair<Config>, ending: Ending) -> Result<(), String> {

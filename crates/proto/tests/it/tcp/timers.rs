@@ -4,19 +4,18 @@ use wiremend_proto::engine::Status;
 use wiremend_proto::tcp::Config;
 use wiremend_proto::tcp::cc::Algorithm;
 use wiremend_testkit::Direction::Forward;
+use wiremend_testkit::Fate;
 use wiremend_testkit::Side::A;
-use wiremend_testkit::{Ending, Fate};
 use wiremend_units::Span;
 
-use super::{again, config, connect, data};
+use super::{again, config, connect, data, send};
 
 /// RFC 6298 §5.5: each expiry doubles the timeout; after the last the connection is given up with a reason.
 #[test]
 fn the_timeout_doubles_until_the_connection_is_given_up() {
     let mut pair = connect(Config { retries: 4, ..config(Algorithm::Reno) }).fate(Forward, |_| Fate::Lost);
     pair.send(A, 500);
-    pair.send(A, 500);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 500);
     let first = pair.sent(Forward).iter().filter(|of| data(of).seq == 0);
     let times: Vec<_> = first.map(|of| of.at.as_ns() / 1_000).collect();
     let gaps: Vec<_> = times.windows(2).map(|pair| (pair[1] - pair[0]) / 1_000).collect();
@@ -31,8 +30,7 @@ fn the_timeout_doubles_until_the_connection_is_given_up() {
 fn after_an_expiry_slow_start_begins_anew() {
     let mut pair = connect(Config { tail_probe: false, first_window: 20, ..config(Algorithm::Reno) })
         .fate(Forward, |of| if of.nth <= 20 { Fate::Lost } else { Fate::Arrives });
-    pair.send(A, 100_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 100_000);
     assert_eq!(pair.requester(A).timeouts, 1);
     assert_eq!(pair.sender().window().threshold, 10_000);
     let expiry = pair.sent(Forward)[20].at;
@@ -47,8 +45,7 @@ fn after_an_expiry_slow_start_begins_anew() {
 #[test]
 fn a_lost_tail_is_probed_for() {
     let mut pair = connect(config(Algorithm::Reno)).drop_nth(Forward, [8, 9, 10]);
-    pair.send(A, 10_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 10_000);
     assert_eq!((pair.requester(A).timeouts, pair.sender().seen().probes), (0, 1));
     assert_eq!(again(&pair), [9_000, 7_000, 8_000]);
     let srtt_ns = 21_000;
@@ -63,18 +60,15 @@ fn a_lost_tail_is_probed_for() {
 fn probes_wait_for_the_clock_and_for_single_segments() {
     let mut ticks =
         connect(Config { tick: Span::from_ms(1), ..config(Algorithm::Reno) }).drop_nth(Forward, [9, 10]);
-    ticks.send(A, 10_000);
-    assert_eq!(ticks.run_until_idle(), Ending::Idle);
+    send(&mut ticks, 10_000);
     assert_eq!(ticks.sender().seen().probes, 1);
     assert_eq!(ticks.sent(Forward)[10].at.since(ticks.sent(Forward)[9].at).as_ns() / 1_000_000, 2);
     let mut single = connect(config(Algorithm::Reno)).drop_nth(Forward, [1]);
-    single.send(A, 143);
-    assert_eq!(single.run_until_idle(), Ending::Idle);
+    send(&mut single, 143);
     assert_eq!((single.sender().seen().probes, single.requester(A).timeouts), (1, 0));
     assert_eq!(single.sent(Forward)[1].at.as_ns() / 1_000_000, 5);
     let mut twice = connect(config(Algorithm::Reno)).drop_nth(Forward, [1, 2]);
-    twice.send(A, 143);
-    assert_eq!(twice.run_until_idle(), Ending::Idle);
+    send(&mut twice, 143);
     assert_eq!((twice.sender().seen().probes, twice.requester(A).timeouts), (1, 1));
 }
 
@@ -82,10 +76,8 @@ fn probes_wait_for_the_clock_and_for_single_segments() {
 #[test]
 fn a_loss_that_only_a_probe_has_seen_counts() {
     let mut pair = connect(config(Algorithm::Reno)).drop_nth(Forward, [10]);
-    pair.send(A, 10_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
-    pair.send(A, 10_000);
-    assert_eq!(pair.run_until_idle(), Ending::Idle);
+    send(&mut pair, 10_000);
+    send(&mut pair, 10_000);
     let seen = pair.sender().seen();
     assert_eq!((seen.probes, seen.repaired, seen.recoveries), (1, 1, 0));
     assert!(pair.sender().window().threshold < 20_000, "{:?}", pair.sender().window());

@@ -7,28 +7,20 @@ pub(crate) enum ByteOrder {
     Big,
 }
 
-impl ByteOrder {
-    pub(crate) fn u16(self, number: u16) -> [u8; 2] {
-        match self {
-            Self::Little => number.to_le_bytes(),
-            Self::Big => number.to_be_bytes(),
+macro_rules! numbers {
+    ($($number:ident),+) => {
+        impl ByteOrder {
+            $(pub(crate) fn $number(self, number: $number) -> [u8; size_of::<$number>()] {
+                match self {
+                    Self::Little => number.to_le_bytes(),
+                    Self::Big => number.to_be_bytes(),
+                }
+            })+
         }
-    }
-
-    pub(crate) fn u32(self, number: u32) -> [u8; 4] {
-        match self {
-            Self::Little => number.to_le_bytes(),
-            Self::Big => number.to_be_bytes(),
-        }
-    }
-
-    pub(crate) fn u64(self, number: u64) -> [u8; 8] {
-        match self {
-            Self::Little => number.to_le_bytes(),
-            Self::Big => number.to_be_bytes(),
-        }
-    }
+    };
 }
+
+numbers!(u16, u32, u64);
 
 /// The start of a pcap file: version 2.4, cut at 128 bytes, Ethernet.
 pub(crate) fn pcap_header(order: ByteOrder, magic: u32) -> Vec<u8> {
@@ -44,8 +36,11 @@ pub(crate) struct File {
 }
 
 impl File {
+    /// A file that has begun with a section.
     pub(crate) fn new(order: ByteOrder) -> Self {
-        Self { order, bytes: Vec::new() }
+        let mut file = Self { order, bytes: Vec::new() };
+        file.section();
+        file
     }
 
     pub(crate) fn section(&mut self) {
