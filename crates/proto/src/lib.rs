@@ -30,8 +30,6 @@
 
 #[macro_use]
 mod counters;
-#[macro_use]
-mod methods;
 
 pub mod cc;
 pub mod dcp;

@@ -133,7 +133,17 @@ impl Data {
         Self { dest_qp, psn, imm: 0, unit: unit << 8 | round as u32, place, payload_len: 0, opcode, flags: 0 }
     }
 
-    payload_methods!();
+    /// The same with immediate data; they count only if the opcode has them.
+    pub const fn with_imm(mut self, imm: u32) -> Self {
+        self.imm = imm;
+        self
+    }
+
+    /// The same with that much payload.
+    pub const fn with_payload(mut self, len: u16) -> Self {
+        self.payload_len = len;
+        self
+    }
 
     /// The same, which wants an acknowledgement or not.
     pub const fn with_ack_req(self, wanted: bool) -> Self {
@@ -191,6 +201,11 @@ impl Data {
 
     const fn is_send(&self) -> bool {
         self.opcode as u8 <= Opcode::SendOnlyImm as u8
+    }
+
+    /// The immediate data, if the opcode has them.
+    pub const fn imm(&self) -> Option<u32> {
+        if self.opcode.has_imm() { Some(self.imm) } else { None }
     }
 
     /// Its sender wants an acknowledgement.

@@ -206,8 +206,29 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.outgoing.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.outgoing.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
     fn is_idle(&self) -> bool {
         self.outgoing.oldest().is_none() || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
     }
 
     /// Work requests so far.
@@ -228,10 +249,10 @@ impl engine::Requester for Requester {
         self.credit.sent - self.credit.in_flight()
     }
 
-    method!(poll_completion: outgoing);
-    method!(allow);
-    method!(is_error);
-    method!(counters: RequesterCounters);
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
 }
 
 impl Requester {

@@ -115,6 +115,16 @@ impl engine::Responder for Responder {
         self.on_whole(config, data, &arriving)
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.closed.is_empty()
+    }
+
+    #[inline]
+    fn poll_message(&mut self) -> Option<Message> {
+        self.closed.pop_front()
+    }
+
     fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
         if let Some(header) = self.headers.pop_front() {
             return Some(Packet::Data(header));
@@ -151,8 +161,9 @@ impl engine::Responder for Responder {
         false
     }
 
-    method!(poll_message: closed);
-    method!(counters: ResponderCounters);
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
 }
 
 impl Responder {

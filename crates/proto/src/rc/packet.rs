@@ -66,7 +66,19 @@ impl Packet {
         self
     }
 
-    payload_methods!();
+    /// The same with immediate data; it counts only if the opcode has them.
+    #[inline]
+    pub const fn with_imm(mut self, imm: u32) -> Self {
+        self.imm = imm;
+        self
+    }
+
+    /// The same with that much payload.
+    #[inline]
+    pub const fn with_payload(mut self, len: u16) -> Self {
+        self.payload_len = len;
+        self
+    }
 
     /// The same with the `AckReq` bit set or cleared.
     #[inline]
@@ -115,6 +127,12 @@ impl Packet {
         }
         let syndrome = Syndrome::from_byte((self.extension[0] >> 24) as u8);
         Some(AethRepr { syndrome, msn: self.extension[0] & MSN_MASK })
+    }
+
+    /// The immediate data, if the opcode has them.
+    #[inline]
+    pub const fn imm(&self) -> Option<u32> {
+        if self.opcode.has_imm() { Some(self.imm) } else { None }
     }
 
     /// Where a host that sends this READ response finds the payload in its memory. Local knowledge: it is not on

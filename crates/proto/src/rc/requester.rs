@@ -227,6 +227,11 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
     fn is_idle(&self) -> bool {
         self.flight.una == self.queue.tail || self.is_error()
     }
@@ -255,8 +260,10 @@ impl engine::Requester for Requester {
         self.flight.una
     }
 
-    method!(allow);
-    method!(counters: RequesterCounters);
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
 }
 
 impl Requester {

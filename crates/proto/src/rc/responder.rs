@@ -111,7 +111,10 @@ impl engine::Responder for Responder {
         self.inbound.nak_sent
     }
 
-    method!(counters: ResponderCounters);
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
 }
 
 impl Responder {

@@ -185,7 +185,19 @@ impl Data {
         }
     }
 
-    payload_methods!();
+    /// The same with immediate data; they count only if the opcode has them.
+    #[inline]
+    pub const fn with_imm(mut self, imm: u32) -> Self {
+        self.imm = imm;
+        self
+    }
+
+    /// The same with that much payload.
+    #[inline]
+    pub const fn with_payload(mut self, len: u16) -> Self {
+        self.payload_len = len;
+        self
+    }
 
     /// Its place, as given to [`Self::new`].
     #[inline]
@@ -193,6 +205,12 @@ impl Data {
         let [high, low] = self.address;
         let address = (high as u64) << 32 | low as u64;
         RethRepr { address, remote_key: self.remote_key, dma_len: self.message_len }
+    }
+
+    /// The immediate data, if the opcode has them.
+    #[inline]
+    pub const fn imm(&self) -> Option<u32> {
+        if self.opcode.has_imm() { Some(self.imm) } else { None }
     }
 
     /// An empty WRITE that names no memory.

@@ -171,8 +171,29 @@ impl engine::Requester for Requester {
     }
 
     #[inline]
+    fn poll_completion(&mut self) -> Option<Completion> {
+        if let Some(id) = self.queue.pop_done() {
+            return Some(Completion { id, status: Status::Success });
+        }
+        let status = self.failed?;
+        let id = self.queue.pop_failed()?;
+        self.failed = Some(Status::Flushed);
+        Some(Completion { id, status })
+    }
+
+    #[inline]
+    fn allow(&mut self, window: u32) {
+        self.allowed = window;
+    }
+
+    #[inline]
     fn is_idle(&self) -> bool {
         self.board.una == self.queue.tail || self.is_error()
+    }
+
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
     }
 
     /// Work requests so far, dummies included.
@@ -193,10 +214,10 @@ impl engine::Requester for Requester {
         self.board.una
     }
 
-    method!(poll_completion: queue);
-    method!(allow);
-    method!(is_error);
-    method!(counters: RequesterCounters);
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
 }
 
 impl Requester {

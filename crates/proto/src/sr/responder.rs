@@ -105,6 +105,16 @@ impl engine::Responder for Responder {
         Outcome::Accepted { place: place_of(shape, data, place), completed: None }
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    #[inline]
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
+
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Packet> {
         let reply = self.replies.pop_front()?;
@@ -132,8 +142,10 @@ impl engine::Responder for Responder {
         self.nak_sent
     }
 
-    method!(poll_message: done);
-    method!(counters: ResponderCounters);
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
 }
 
 impl Responder {

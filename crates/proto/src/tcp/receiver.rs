@@ -100,6 +100,15 @@ impl engine::Responder for Receiver {
         self.take(config, now, run, data)
     }
 
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
+
     #[inline(never)]
     fn poll_transmit(&mut self, _config: &Config) -> Option<Segment> {
         let ack = if let Some((number, echo)) = self.early.take() {
@@ -146,8 +155,10 @@ impl engine::Responder for Receiver {
         !self.held.is_empty()
     }
 
-    method!(poll_message: done);
-    method!(counters: ResponderCounters);
+    #[inline]
+    fn counters(&self) -> ResponderCounters {
+        self.counters
+    }
 }
 
 impl Receiver {

@@ -209,6 +209,11 @@ impl engine::Requester for Sender {
         self.una == self.stream.end || self.is_error()
     }
 
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
+
     /// Messages so far.
     #[inline]
     fn messages(&self) -> u64 {
@@ -227,8 +232,10 @@ impl engine::Requester for Sender {
         self.una
     }
 
-    method!(is_error);
-    method!(counters: RequesterCounters);
+    #[inline]
+    fn counters(&self) -> RequesterCounters {
+        self.counters
+    }
 }
 
 impl Sender {

@@ -87,7 +87,14 @@ impl engine::Responder for Receiver {
         Outcome::Accepted { place: None, completed: self.done.pop_front() }
     }
 
-    method!(poll_message: done);
+    #[inline]
+    fn has_messages(&self) -> bool {
+        !self.done.is_empty()
+    }
+
+    fn poll_message(&mut self) -> Option<Message> {
+        self.done.pop_front()
+    }
 
     #[inline(never)]
     fn poll_transmit(&mut self, config: &Config) -> Option<Segment> {

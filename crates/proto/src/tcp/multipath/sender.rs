@@ -187,7 +187,10 @@ impl engine::Requester for Sender {
         self.una == self.stream.end || self.is_error()
     }
 
-    method!(is_error);
+    #[inline]
+    fn is_error(&self) -> bool {
+        self.failed.is_some()
+    }
 
     /// Messages so far.
     #[inline]
