@@ -43,7 +43,11 @@ fn on_any_number_of_threads(text: &str) -> Results {
     results
 }
 
-fn assert_near(shares: [f64; 3], expected: [f64; 3]) {
+/// The bottleneck with these weights and the loads of its first hosts, in order, shared out as expected.
+fn assert_shared(by_weight: &[(u8, u32)], loads: &[(u8, &str, u16)], expected: [f64; 3]) {
+    let loads = (0..).zip(loads).map(|(host, &(class, rate, frame))| load(host, class, rate, frame));
+    let text = [BOTTLENECK.to_owned(), weights(by_weight)].into_iter().chain(loads).collect::<String>();
+    let shares = shares(&text);
     // The run is 10 MB of the bottleneck, a turn a few kilobytes, and the first microseconds carry nothing.
     let near = shares.iter().zip(expected).all(|(share, expected)| (share - expected).abs() < 0.003);
     assert!(near, "{shares:?}, expected {expected:?}");
@@ -52,46 +56,24 @@ fn assert_near(shares: [f64; 3], expected: [f64; 3]) {
 #[test]
 fn weights_of_three_to_one_are_shares_of_three_to_one() {
     for (three, one) in [(1000, 1000), (200, 1500), (9000, 64)] {
-        let text = [
-            BOTTLENECK.to_owned(),
-            weights(&[(3, 3), (0, 1)]),
-            load(0, 3, "60Gbps", three),
-            load(1, 0, "60Gbps", one),
-        ]
-        .concat();
-        assert_near(shares(&text), [0.75, 0.25, 0.0]);
+        assert_shared(&[(3, 3), (0, 1)], &[(3, "60Gbps", three), (0, "60Gbps", one)], [0.75, 0.25, 0.0]);
     }
 }
 
 #[test]
 fn a_strict_class_takes_what_it_needs_and_the_others_share_the_rest() {
-    let text = [
-        BOTTLENECK.to_owned(),
-        weights(&[(3, 3), (7, 1)]),
-        load(0, 3, "60Gbps", 1000),
-        load(1, 7, "60Gbps", 700),
-        load(2, 5, "20Gbps", 1500),
-    ]
-    .concat();
-    assert_near(shares(&text), [0.375, 0.125, 0.5]);
+    let loads = [(3, "60Gbps", 1000), (7, "60Gbps", 700), (5, "20Gbps", 1500)];
+    assert_shared(&[(3, 3), (7, 1)], &loads, [0.375, 0.125, 0.5]);
 }
 
 #[test]
 fn what_a_class_leaves_goes_to_the_others() {
-    let text = [
-        BOTTLENECK.to_owned(),
-        weights(&[(3, 3), (0, 1)]),
-        load(0, 3, "4Gbps", 1000),
-        load(1, 0, "60Gbps", 1000),
-    ]
-    .concat();
-    assert_near(shares(&text), [0.1, 0.9, 0.0]);
+    assert_shared(&[(3, 3), (0, 1)], &[(3, "4Gbps", 1000), (0, "60Gbps", 1000)], [0.1, 0.9, 0.0]);
 }
 
 #[test]
 fn without_weights_the_highest_class_takes_all() {
-    let text = [BOTTLENECK.to_owned(), load(0, 3, "60Gbps", 1000), load(1, 0, "60Gbps", 1000)].concat();
-    assert_near(shares(&text), [1.0, 0.0, 0.0]);
+    assert_shared(&[], &[(3, "60Gbps", 1000), (0, "60Gbps", 1000)], [1.0, 0.0, 0.0]);
 }
 
 /// Two hosts at a switch; class 3 and class 0 from the first to the second.
